@@ -1,0 +1,47 @@
+# jumok_layer(NAME USES layer... LIBRARIES target...): one static library per folder of src/.
+# jumok_library(): all of them as the one library that is installed.
+
+add_library(jumok_options INTERFACE)
+target_compile_features(jumok_options INTERFACE cxx_std_20)
+target_include_directories(jumok_options INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
+# -ffp-contract=off: one rounding per written operation, so that a row's bits do not depend on what the compiler fused where.
+target_compile_options(jumok_options INTERFACE -Wall -Wextra -Wno-psabi -ffp-contract=off
+  # Run-time dispatch wants every target up to AVX3_DL; Highway 1.0.3 leaves that one out unless asked.
+  -DHWY_WANT_AVX3_DL)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(JUMOK_SANITIZE)
+  target_compile_options(jumok_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(jumok_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+set_property(GLOBAL PROPERTY JUMOK_LAYERS "")
+
+function(jumok_layer name)
+  cmake_parse_arguments(LAYER "" "" "USES;LIBRARIES" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cc")
+  list(TRANSFORM LAYER_USES PREPEND jumok_)
+  if(sources)
+    add_library(jumok_${name} STATIC ${sources})
+    target_link_libraries(jumok_${name} PUBLIC jumok_options ${LAYER_USES} ${LAYER_LIBRARIES})
+    set_property(GLOBAL APPEND PROPERTY JUMOK_LAYERS jumok_${name})
+  else()
+    add_library(jumok_${name} INTERFACE)
+    target_link_libraries(jumok_${name} INTERFACE jumok_options ${LAYER_USES} ${LAYER_LIBRARIES})
+  endif()
+endfunction()
+
+function(jumok_library)
+  get_property(layers GLOBAL PROPERTY JUMOK_LAYERS)
+  set(objects "")
+  foreach(layer IN LISTS layers)
+    list(APPEND objects $<TARGET_OBJECTS:${layer}>)
+  endforeach()
+  add_library(jumok STATIC ${objects})
+  set_target_properties(jumok PROPERTIES LINKER_LANGUAGE CXX)
+  add_library(jumok::jumok ALIAS jumok)
+  target_compile_features(jumok PUBLIC cxx_std_20)
+  target_include_directories(jumok PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_link_libraries(jumok PRIVATE jumok_options fmt::fmt ZLIB::ZLIB Threads::Threads OpenMP::OpenMP_CXX
+    jumok::onednn jumok::hwy jumok::sentencepiece jumok::utf8proc)
+endfunction()

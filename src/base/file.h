@@ -1,0 +1,45 @@
+// Whole files: read, and written so that a crash, a kill or a full disk never leaves half a file under the final name.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace jumok {
+
+// The bytes of a file; a name ending in .gz is decompressed. Throws Error naming the path when it is missing, a directory,
+// unreadable, or (for .gz) damaged or cut short.
+std::string read_file(const std::filesystem::path& path);
+
+// Writes to a temporary name in the same folder. commit() flushes, syncs the file, renames it over `path` and syncs the folder; a file that is
+// not committed is removed again. Every failed write throws Error naming the path and the system's reason. Names ending in .gz are compressed.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  void write_raw(const char* bytes, size_t size);
+  void deflate(std::string_view bytes, bool finish);
+  std::filesystem::path path_, temporary_;
+  int descriptor_ = -1;
+  void* gzip_ = nullptr;   // z_stream when the name ends in .gz
+  bool committed_ = false;
+};
+
+// AtomicFile in one call.
+void write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// Creates a folder and its parents; Error when that cannot be done or something else stands there.
+void make_folder(const std::filesystem::path& path);
+
+// Removes the temporary files that a killed process left in `folder`.
+void remove_leftovers(const std::filesystem::path& folder);
+
+}  // namespace jumok

@@ -1,0 +1,72 @@
+#include "base/workers.h"
+
+namespace jumok {
+
+Workers::Workers(int threads, std::function<void()> start) : start_(std::move(start)) {
+  if (start_) start_();
+  for (int worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { loop(worker); });
+}
+
+Workers::~Workers() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  begin_.notify_all();
+  for (auto& thread : threads_) thread.join();
+}
+
+void Workers::run(int tasks, const std::function<void(int, int)>& task) {
+  {
+    std::lock_guard lock(mutex_);
+    task_ = &task;
+    next_ = 0;
+    tasks_ = tasks;
+    busy_ = size();
+    error_ = nullptr;
+    ++round_;
+  }
+  begin_.notify_all();
+  work(0);
+  std::unique_lock lock(mutex_);
+  end_.wait(lock, [this] { return busy_ == 0; });
+  task_ = nullptr;
+  if (error_) std::rethrow_exception(error_);
+}
+
+void Workers::loop(int worker) {
+  if (start_) start_();
+  uint64_t seen = 0;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      begin_.wait(lock, [&] { return stop_ || round_ != seen; });
+      if (stop_) return;
+      seen = round_;
+    }
+    work(worker);
+  }
+}
+
+void Workers::work(int worker) {
+  for (;;) {
+    int index;
+    {
+      std::lock_guard lock(mutex_);
+      if (next_ >= tasks_) {
+        if (--busy_ == 0) end_.notify_all();
+        return;
+      }
+      index = next_++;
+    }
+    try {
+      (*task_)(index, worker);
+    } catch (...) {
+      std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      next_ = tasks_;
+    }
+  }
+}
+
+}  // namespace jumok

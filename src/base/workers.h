@@ -1,0 +1,42 @@
+// A fixed set of threads that run numbered tasks: the parallelism of lanes (training) and batches (translation).
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace jumok {
+
+// run(n, task) calls task(i, worker) once for each i in [0, n) on size() threads (the caller is one of them) and returns when all are done.
+// Tasks are handed out in rising order. The first exception of a task is rethrown to the caller after the others have ended.
+class Workers {
+ public:
+  // `start` runs once on each new thread before its first task (each worker sets its own OpenMP count there).
+  explicit Workers(int threads, std::function<void()> start = {});
+  ~Workers();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
+  void run(int tasks, const std::function<void(int task, int worker)>& task);
+
+ private:
+  void loop(int worker);
+  void work(int worker);
+
+  std::vector<std::thread> threads_;
+  std::function<void()> start_;
+  std::mutex mutex_;
+  std::condition_variable begin_, end_;
+  const std::function<void(int, int)>* task_ = nullptr;   // of the running round; null between rounds
+  int next_ = 0, tasks_ = 0, busy_ = 0;
+  uint64_t round_ = 0;
+  bool stop_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace jumok

@@ -1,0 +1,94 @@
+#include "usage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace jumok {
+namespace {
+
+// Optimal string alignment distance: d[i][j] from the first i letters of a to the first j of b.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      const size_t replace = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replace});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// The app whose words the user was typing: the innermost chosen subcommand, unless an outer one already met a word it does not know.
+const CLI::App& innermost(const CLI::App& app) {
+  if (!app.remaining().empty()) return app;
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : innermost(*chosen.front());
+}
+
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(sub->get_name());
+  return names;
+}
+
+std::string describe_unknown(const CLI::App& app, const std::string& word) {
+  const bool option = word.size() > 1 && word.front() == '-';
+  const auto commands = subcommand_names(app);
+  const std::string_view name = option ? std::string_view(word).substr(0, word.find('=')) : std::string_view(word);
+  const std::string near = near_miss(name, option ? option_names(app) : commands);
+  const char* kind = option ? "unknown option" : commands.empty() ? "unexpected argument" : "unknown subcommand";
+  return fmt::format("{} '{}'{}", kind, name, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
+}
+
+}  // namespace
+
+std::string near_miss(std::string_view word, const std::vector<std::string>& candidates) {
+  const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, letters / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance >= best_distance) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  if (!best.empty() || letters < 2) return best;
+  const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
+  if (std::count_if(candidates.begin(), candidates.end(), begins) == 1) best = *std::find_if(candidates.begin(), candidates.end(), begins);
+  return best;
+}
+
+std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& where = innermost(app);
+  const auto unknown = where.remaining();
+  std::string what;
+  if (!unknown.empty()) {
+    what = describe_unknown(where, unknown.front());
+  } else if (!subcommand_names(where).empty() && where.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    what = "expected a subcommand";
+  } else {
+    what = error.what();
+  }
+  return fmt::format("{} (see '{} --help')", what, full_name(where));
+}
+
+}  // namespace jumok

@@ -1,10 +1,11 @@
 #include "base/workers.h"
 
+#include <algorithm>
+
 namespace jumok {
 
 Workers::Workers(int threads, std::function<void()> start) : start_(std::move(start)) {
-  if (start_) start_();
-  for (int worker = 1; worker < threads; ++worker) threads_.emplace_back([this, worker] { loop(worker); });
+  for (int worker = 0; worker < std::max(threads, 1); ++worker) threads_.emplace_back([this, worker] { loop(worker); });
 }
 
 Workers::~Workers() {
@@ -27,7 +28,6 @@ void Workers::run(int tasks, const std::function<void(int, int)>& task) {
     ++round_;
   }
   begin_.notify_all();
-  work(0);
   std::unique_lock lock(mutex_);
   end_.wait(lock, [this] { return busy_ == 0; });
   task_ = nullptr;

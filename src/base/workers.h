@@ -11,17 +11,17 @@
 
 namespace jumok {
 
-// run(n, task) calls task(i, worker) once for each i in [0, n) on size() threads (the caller is one of them) and returns when all are done.
-// Tasks are handed out in rising order. The first exception of a task is rethrown to the caller after the others have ended.
+// run(n, task) calls task(i, worker) once for each i in [0, n) on size() threads and returns when all are done. The caller only waits, so that
+// its floating-point mode and OpenMP settings are never touched. Tasks are handed out in rising order. The first exception of a task is rethrown to the caller after the others have ended.
 class Workers {
  public:
-  // `start` runs once on each new thread before its first task (each worker sets its own OpenMP count there).
+  // `start` runs once on each new thread before its first task (each worker sets its own OpenMP count there). At least one thread.
   explicit Workers(int threads, std::function<void()> start = {});
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  int size() const { return static_cast<int>(threads_.size()) + 1; }
+  int size() const { return static_cast<int>(threads_.size()); }
   void run(int tasks, const std::function<void(int task, int worker)>& task);
 
  private:

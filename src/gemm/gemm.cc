@@ -1,0 +1,99 @@
+#include "gemm/gemm.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <dnnl.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "gemm/matmul_primitive.h"
+
+namespace jumok::gemm {
+namespace {
+
+// The heights of the row blocks. oneDNN's AVX2 kernel takes six rows at a time and, of a remainder of 1 to 3, sums in another order (measured:
+// a row's bits are equal for all M < 148 with M mod 6 in {0, 4, 5}); its AVX-512 matmul gives equal bits for every M.
+constexpr int64_t kBlocks[] = {144, 96, 48, 24, 12, 4};
+constexpr int64_t kLargestPadded = 12;
+
+void sgemm(char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, ConstRows a, ConstRows b, Rows c, bool accumulate) {
+  const auto status = dnnl_sgemm(trans_a, trans_b, m, n, k, 1.0f, a.data, a.stride, b.data, b.stride, accumulate ? 1.0f : 0.0f, c.data, c.stride);
+  if (status != dnnl_success) fail("matrix product [{}, {}] x [{}, {}]: oneDNN status {}", m, k, k, n, static_cast<int>(status));
+}
+
+ConstRows slice(ConstRows m, int64_t begin, int64_t rows) { return {m.row(begin), rows, m.columns, m.stride}; }
+Rows slice(Rows m, int64_t begin, int64_t rows) { return {m.row(begin), rows, m.columns, m.stride}; }
+
+void multiply_block(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
+  if (backend == Backend::kMatmul) {
+    matmul_nt(a, b, c, accumulate);
+  } else {
+    sgemm('N', 'T', a.rows, b.rows, a.columns, a, b, c, accumulate);
+  }
+}
+
+// The last few rows: padded with zero rows to the next block height, in scratch of our own.
+void multiply_padded(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
+  const int64_t height = a.rows <= 4 ? 4 : kLargestPadded;
+  std::vector<float> in(height * a.columns, 0.0f), out(height * c.columns, 0.0f);
+  for (int64_t r = 0; r < a.rows; ++r) {
+    std::memcpy(&in[r * a.columns], a.row(r), a.columns * sizeof(float));
+    if (accumulate) std::memcpy(&out[r * c.columns], c.row(r), c.columns * sizeof(float));
+  }
+  multiply_block({in.data(), height, a.columns, a.columns}, b, {out.data(), height, c.columns, c.columns}, accumulate, backend);
+  for (int64_t r = 0; r < a.rows; ++r) std::memcpy(c.row(r), &out[r * c.columns], c.columns * sizeof(float));
+}
+
+Backend choose_backend() {
+  static const bool avx512 = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
+  return avx512 ? Backend::kMatmul : Backend::kSgemm;
+}
+
+void clear(Rows c) {
+  for (int64_t r = 0; r < c.rows; ++r) std::fill_n(c.row(r), c.columns, 0.0f);
+}
+
+// Nothing to multiply: C is empty, or a sum over nothing.
+bool is_trivial(int64_t k, Rows c, bool accumulate) {
+  if (c.rows == 0 || c.columns == 0) return true;
+  if (k > 0) return false;
+  if (!accumulate) clear(c);
+  return true;
+}
+
+}  // namespace
+
+void use_one_thread() { omp_set_num_threads(1); }
+
+void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
+  assert(a.columns == b.columns && a.rows == c.rows && b.rows == c.columns);
+  if (is_trivial(a.columns, c, accumulate)) return;
+  if (backend == Backend::kAuto) backend = choose_backend();
+  int64_t row = 0;
+  for (const int64_t height : kBlocks) {
+    for (; a.rows - row >= height; row += height) {
+      if (height == 4 && a.rows - row > 4) break;   // 5 to 11 rows: one padded block is cheaper than several of four
+      multiply_block(slice(a, row, height), b, slice(c, row, height), accumulate, backend);
+    }
+  }
+  if (row < a.rows) multiply_padded(slice(a, row, a.rows - row), b, slice(c, row, a.rows - row), accumulate, backend);
+}
+
+void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate) { multiply_nt(a, b, c, accumulate, Backend::kAuto); }
+
+void multiply_nn(ConstRows a, ConstRows b, Rows c, bool accumulate) {
+  assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns);
+  if (is_trivial(a.columns, c, accumulate)) return;
+  sgemm('N', 'N', a.rows, b.columns, a.columns, a, b, c, accumulate);
+}
+
+void multiply_tn(ConstRows a, ConstRows b, Rows c, bool accumulate) {
+  assert(a.rows == b.rows && a.columns == c.rows && b.columns == c.columns);
+  if (is_trivial(a.rows, c, accumulate)) return;
+  sgemm('T', 'N', a.columns, b.columns, a.rows, a, b, c, accumulate);
+}
+
+}  // namespace jumok::gemm

@@ -1,0 +1,70 @@
+// exp, tanh and sigmoid of f32 vectors, once per Highway target. Included from inside a foreach_target translation unit.
+#if defined(JUMOK_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef JUMOK_KERNELS_MATH_INL_H_
+#undef JUMOK_KERNELS_MATH_INL_H_
+#else
+#define JUMOK_KERNELS_MATH_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace jumok::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+//   exp(x) = 2^n exp(r),   n = round(x / ln 2),   r = x - n ln 2 in [-ln 2 / 2, ln 2 / 2],   exp(r) = 1 + r + r² z(r)
+// z has degree 4, fitted minimax here (relative error of exp(r) 3.1e-9 = 0.05 ulp). At most 1.2 ulp.
+// exp(-inf) = 0, exp(x > 88.7229) = +inf, NaN gives NaN. Results below 1.7e-38 (x < -86.98) are 0: denormals are slow, and nothing here
+// needs them.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Exp(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  // NaN must survive the two clamps: x86 min/max return the second operand when either is NaN.
+  x = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -87.336f), x));
+  // Adding 1.5·2^23 rounds to an integer; + 126 leaves n - 1 + 127, the exponent field of 2^(n-1), in the low bits of the sum. Half the
+  // scale and a doubled polynomial reach from 2^-126 to overflow with a single multiplication.
+  const V magic = hn::Set(d, 12582912.0f + 126.0f);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
+  const V half_scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
+  const V n = hn::Sub(shifted, magic);
+  // ln 2 in two parts (Cephes expf); n times the first is exact.
+  const V r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x));
+  V z = hn::MulAdd(hn::Set(d, 2 * 0.001382117043249309f), r, hn::Set(d, 2 * 0.008368677459657192f));
+  z = hn::MulAdd(z, r, hn::Set(d, 2 * 0.04166826233267784f));
+  z = hn::MulAdd(z, r, hn::Set(d, 2 * 0.1666652113199234f));
+  z = hn::MulAdd(z, r, hn::Set(d, 2 * 0.4999999403953552f));
+  const V twice = hn::Add(hn::MulAdd(z, hn::Mul(r, r), hn::Add(r, r)), hn::Set(d, 2.0f));
+  return hn::Mul(twice, half_scale);
+}
+
+//   tanh(x) = x P(x²) / Q(x²), degrees 5 and 4 in x², for |x| <= 9 (beyond, tanh rounds to ±1)
+// Minimax fit made here (relative error 1.3e-9); the common factor of P and Q was chosen so that rounding the coefficients hurts least.
+// At most 5 ulp (6 on targets without FMA), |tanh| <= 1, odd, NaN gives NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Tanh(D d, V x) {
+  x = hn::Min(hn::Set(d, 9.0f), hn::Max(hn::Set(d, -9.0f), x));
+  const V u = hn::Mul(x, x);
+  V p = hn::MulAdd(hn::Set(d, -2.25383393e-11f), u, hn::Set(d, 5.63983384e-08f));
+  p = hn::MulAdd(p, u, hn::Set(d, 5.15940592e-05f));
+  p = hn::MulAdd(p, u, hn::Set(d, 0.00712229125f));
+  p = hn::MulAdd(p, u, hn::Set(d, 0.251814365f));
+  p = hn::MulAdd(p, u, hn::Set(d, 1.84063721f));
+  V q = hn::MulAdd(hn::Set(d, 2.37254653e-06f), u, hn::Set(d, 0.000725330086f));
+  q = hn::MulAdd(q, u, hn::Set(d, 0.050157398f));
+  q = hn::MulAdd(q, u, hn::Set(d, 0.865360081f));
+  q = hn::MulAdd(q, u, hn::Set(d, 1.84063721f));
+  const V y = hn::Div(hn::Mul(p, x), q);
+  return hn::Min(hn::Set(d, 1.0f), hn::Max(hn::Set(d, -1.0f), y));
+}
+
+// sigmoid(x) = 1 / (1 + exp(-x)). At most 3 ulp down to x = -86.98 (1.7e-38), 0 somewhere below -88; NaN gives NaN.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Sigmoid(D d, V x) {
+  const V one = hn::Set(d, 1.0f);
+  return hn::Div(one, hn::Add(one, Exp(d, hn::Neg(x))));
+}
+
+}  // namespace jumok::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // JUMOK_KERNELS_MATH_INL_H_

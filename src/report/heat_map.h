@@ -1,0 +1,22 @@
+// A matrix of attention weights as a picture: target words down, source words across, the weight as depth of one colour.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace jumok {
+
+struct HeatMap {
+  std::vector<std::string> rows;     // T target words (queries), from the top
+  std::vector<std::string> columns;  // S source words (keys), from the left
+  std::vector<float>
+      weights;  // [T, S], row-major; from 0 to 1. A number outside is drawn at the end of the scale, its tooltip tells it; NaN is hatched
+  std::string title;  // above the picture and read out by screen readers; may be empty
+};
+
+// One complete <svg> element. Every cell has a tooltip "row ← column: weight"; the scale (white 0 to dark blue 1) is drawn below the map.
+// Colours: the element's classes take them from the page (page.h) in light or dark; alone, the picture brings its own, for both.
+// Throws Error where weights are not T × S.
+std::string heat_map_svg(const HeatMap& map);
+
+}  // namespace jumok

@@ -6,7 +6,10 @@ target_compile_features(jumok_options INTERFACE cxx_std_20)
 target_include_directories(jumok_options INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
 # -ffp-contract=off: one rounding per written operation, so that a row's bits do not depend on what the compiler fused where.
-target_compile_options(jumok_options INTERFACE -Wall -Wextra -Wno-psabi -ffp-contract=off
+# -Wno-missing-field-initializers: the fields an options struct is not given have their defaults.
+# -Wno-restrict: GCC 12 warns of overlapping copies in `"literal" + std::string` that cannot happen (GCC bug 105329).
+target_compile_options(jumok_options INTERFACE -Wall -Wextra -Wno-psabi -Wno-missing-field-initializers -ffp-contract=off
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   # Run-time dispatch wants every target up to AVX3_DL; Highway 1.0.3 leaves that one out unless asked.
   -DHWY_WANT_AVX3_DL)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)

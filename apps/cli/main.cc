@@ -33,7 +33,7 @@ constexpr char kExamples[] =
 
 int report(std::string message, int status) {
   std::replace(message.begin(), message.end(), '\n', ' ');
-  fmt::print(stderr, "jumok: {}\n", message);
+  std::fputs(fmt::format("jumok: {}\n", message).c_str(), stderr);   // where standard error is gone too, the status still tells
   return status;
 }
 

@@ -1,0 +1,137 @@
+#include "progress.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <regex>
+
+namespace jumok {
+namespace {
+
+TEST(ProgressBar, IsAlwaysTheSameWidthAndFillsInEighths) {
+  EXPECT_EQ(progress_bar(0, 4), "▕    ▏");
+  EXPECT_EQ(progress_bar(0.5, 4), "▕██  ▏");
+  EXPECT_EQ(progress_bar(1.0 / 32, 4), "▕▏   ▏");
+  EXPECT_EQ(progress_bar(31.0 / 32, 4), "▕███▉▏");
+  EXPECT_EQ(progress_bar(1, 4), "▕████▏");
+}
+
+TEST(ProgressBar, FractionsOutsideZeroToOneDoNotOverflowIt) {
+  EXPECT_EQ(progress_bar(-3, 4), "▕    ▏");
+  EXPECT_EQ(progress_bar(7, 4), "▕████▏");
+}
+
+TEST(ProgressText, Durations) {
+  EXPECT_EQ(format_duration(0.4), "0:00");
+  EXPECT_EQ(format_duration(59.6), "1:00");
+  EXPECT_EQ(format_duration(754), "12:34");
+  EXPECT_EQ(format_duration(11100), "3:05:00");
+  EXPECT_EQ(format_duration(4 * 86400 + 5 * 3600 + 59), "4 d 05 h");
+}
+
+TEST(ProgressText, RatesHaveThreeFiguresAndRoundIntoTheNextPrefix) {
+  EXPECT_EQ(format_rate(0), "0.00");
+  EXPECT_EQ(format_rate(0.0342), "0.034");
+  EXPECT_EQ(format_rate(3.412), "3.41");
+  EXPECT_EQ(format_rate(9.997), "10.0");
+  EXPECT_EQ(format_rate(99.97), "100");
+  EXPECT_EQ(format_rate(999.6), "1.00k");
+  EXPECT_EQ(format_rate(12345), "12.3k");
+  EXPECT_EQ(format_rate(4.56e6), "4.56M");
+}
+
+TEST(ProgressText, CuttingNeverSplitsACharacter) {
+  EXPECT_EQ(fit_cells("주목하라", 2), "주목");
+  EXPECT_EQ(fit_cells("주목", 9), "주목");
+  EXPECT_EQ(fit_cells("abc", 0), "");
+}
+
+std::string read_all(int descriptor) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = ::read(descriptor, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(got));
+  return text;
+}
+
+// What `use` writes through a Progress into a pipe: plain lines.
+template <typename Use>
+std::string plain_output(ProgressOptions options, Use use) {
+  int ends[2];
+  EXPECT_EQ(::pipe(ends), 0);
+  options.stream = ::fdopen(ends[1], "w");
+  use(options);
+  std::fclose(options.stream);
+  const std::string text = read_all(ends[0]);
+  ::close(ends[0]);
+  return text;
+}
+
+TEST(Progress, ElsewhereThanOnATerminalShortWorkPrintsItsSummaryOnly) {
+  const std::string text = plain_output({.label = "translate", .total = 1000, .unit = "lines"}, [](const ProgressOptions& options) {
+    Progress progress(options);
+    for (int i = 0; i < 1000; ++i) progress.update(i);
+    progress.finish(1000, "all good");
+  });
+  EXPECT_TRUE(std::regex_match(text, std::regex("translate  1000 lines  in 0:00  [0-9.kMGT]+ lines/s  all good\n"))) << text;
+}
+
+TEST(Progress, ElsewhereThanOnATerminalLinesArePlainAndCarryEveryFigure) {
+  const std::string text = plain_output({.label = "train", .total = 8, .unit = "updates", .line_seconds = 0}, [](const ProgressOptions& options) {
+    Progress progress(options);
+    ::usleep(1000);
+    progress.update(2, "loss 3.21");
+  });
+  EXPECT_TRUE(std::regex_match(text, std::regex("train   25%  2/8 updates  [0-9.kMGT]+ updates/s  0:00 left  loss 3.21\n"))) << text;
+}
+
+TEST(Progress, WorkOfUnknownAmountShowsCountAndRateWithoutPercent) {
+  const std::string text = plain_output({.label = "read", .unit = "lines", .line_seconds = 0}, [](const ProgressOptions& options) {
+    Progress progress(options);
+    ::usleep(1000);
+    progress.update(7);
+  });
+  EXPECT_TRUE(std::regex_match(text, std::regex("read  7 lines  [0-9.kMGT]+ lines/s\n"))) << text;
+}
+
+TEST(Progress, ResumedWorkDoesNotCountForTheRate) {
+  const std::string text = plain_output({.label = "train", .total = 2000000, .unit = "updates", .start = 1000000, .line_seconds = 0}, [](auto& options) {
+    Progress progress(options);
+    progress.update(1000000);
+  });
+  EXPECT_EQ(text, "train   50%  1.00M/2.00M updates\n");
+}
+
+TEST(Progress, QuietShowsNotesOnly) {
+  const std::string text = plain_output({.label = "train", .total = 8, .line_seconds = 0, .quiet = true}, [](const ProgressOptions& options) {
+    Progress progress(options);
+    progress.update(2);
+    progress.note("a warning");
+    progress.finish(8);
+  });
+  EXPECT_EQ(text, "a warning\n");
+}
+
+TEST(Progress, OnATerminalTheBarStaysOnOneLineAndIsTakenBackForNotesAndAtTheEnd) {
+  ::setenv("TERM", "xterm", 1);
+  winsize size{.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+  int leader, follower;
+  ASSERT_EQ(::openpty(&leader, &follower, nullptr, nullptr, &size), 0);
+  ProgressOptions options{.label = "train", .total = 8, .unit = "updates", .bar_seconds = 0, .stream = ::fdopen(follower, "w")};
+  {
+    Progress progress(options);
+    progress.update(4, "a text too long for what is left of forty cells");
+    progress.note("warning");
+  }
+  ::fcntl(leader, F_SETFL, O_NONBLOCK);
+  const std::string text = read_all(leader);
+  std::fclose(options.stream);
+  ::close(leader);
+  const std::string back = "\r\x1b[K", bar = back + "train  ▕████████████            ▏   50%";   // 39 of 40 cells
+  EXPECT_EQ(text, bar + back + "warning\r\n" + bar + back) << text;
+}
+
+}  // namespace
+}  // namespace jumok

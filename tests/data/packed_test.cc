@@ -1,0 +1,3 @@
+#include "data/packed.h"
+
+#include <gtest/gtest.h>

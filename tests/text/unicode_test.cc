@@ -1,0 +1,3 @@
+#include "text/unicode.h"
+
+#include <gtest/gtest.h>

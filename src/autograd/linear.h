@@ -1,0 +1,14 @@
+// y = f(x Wᵀ + b).
+#pragma once
+
+#include "autograd/context.h"
+#include "kernels/elementwise.h"
+
+namespace jumok {
+
+// x [N, K], weight [M, K] (stored [out, in]), bias [1, M] or absent; gives [N, M].
+//   dx = (dy ∘ f') W      dW += (dy ∘ f')ᵀ x      db += Σ_n (dy ∘ f')
+Variable linear(Context& context, const Variable& x, const Parameter& weight, const Parameter& bias,
+                kernels::Activation activation = kernels::Activation::kNone);
+
+}  // namespace jumok

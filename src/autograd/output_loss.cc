@@ -1,0 +1,77 @@
+#include "autograd/output_loss.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "gemm/gemm.h"
+#include "kernels/elementwise.h"
+#include "kernels/softmax.h"
+
+namespace jumok {
+namespace {
+
+// Rows a chunk: enough for the products to run well, few enough for the logits to stay in a far cache.
+constexpr int64_t kFewestRows = 128, kMostRows = 512, kChunkFloats = 1 << 20;
+
+int64_t chunk_rows(int64_t vocabulary) { return std::clamp(kChunkFloats / vocabulary, kFewestRows, kMostRows); }
+
+void check_targets(const OutputLossInput& in) {
+  for (size_t n = 0; n < in.targets.size(); ++n) {
+    const int32_t t = in.targets[n];
+    check(t >= 0 && t < in.weight.rows, "target symbol {} at row {}: expected one in [0, {})", t, n, in.weight.rows);
+  }
+}
+
+// logits [rows, V] = hidden_chunk Wᵀ + b
+void chunk_logits(const Context& context, const OutputLossInput& in, int64_t begin, Tensor logits) {
+  if (in.bias.exists()) kernels::broadcast_row(context.value(in.bias).data, logits);
+  gemm::multiply_nt(in.hidden.value.row_slice(begin, logits.rows), context.value(in.weight), logits, in.bias.exists());
+}
+
+// With G = d loss/d logits: dhidden = G W, dW += Gᵀ hidden, db += Σ G
+void chunk_backward(const Context& context, const OutputLossInput& in, int64_t begin, Tensor g, const GradientSink& dhidden) {
+  gemm::multiply_nn(g, context.value(in.weight), dhidden.tensor.row_slice(begin, g.rows), dhidden.accumulate);
+  gemm::multiply_tn(g, in.hidden.value.row_slice(begin, g.rows), context.gradient(in.weight), true);
+  if (in.bias.exists()) kernels::accumulate_columns(g, context.gradient(in.bias).data);
+}
+
+// Calls use(begin, logits) for each chunk of rows.
+template <typename Use>
+void for_each_chunk(Context& context, const OutputLossInput& in, Use use) {
+  const int64_t rows = in.hidden.value.rows;
+  const Tensor buffer = context.arena.tensor(std::min(chunk_rows(in.weight.rows), rows), in.weight.rows);
+  for (int64_t begin = 0; begin < rows; begin += buffer.rows) {
+    const Tensor logits = buffer.row_slice(0, std::min(buffer.rows, rows - begin));
+    chunk_logits(context, in, begin, logits);
+    use(begin, logits);
+  }
+}
+
+}  // namespace
+
+OutputLoss output_loss(Context& context, const OutputLossInput& in) {
+  check_targets(in);
+  const bool recording = context.tape != nullptr;
+  GradientSink dhidden;
+  if (recording) dhidden = sink(context.arena, in.hidden);
+  kernels::CrossEntropySums sums;
+  for_each_chunk(context, in, [&](int64_t begin, Tensor logits) {
+    kernels::cross_entropy(logits, in.targets.data() + begin, in.smoothing, recording, sums);
+    if (recording) chunk_backward(context, in, begin, logits, dhidden);
+  });
+  return {sums.loss, sums.nll, in.hidden.value.rows};
+}
+
+void output_logits(Context& context, const OutputLossInput& in, float* logits) {
+  chunk_logits(context, in, 0, {logits, in.hidden.value.rows, in.weight.rows, in.weight.rows});
+}
+
+void output_nll(Context& context, const OutputLossInput& in, float* nll) {
+  check_targets(in);
+  for_each_chunk(context, in, [&](int64_t begin, Tensor logits) {
+    kernels::log_sum_exp(logits, nll + begin);
+    for (int64_t r = 0; r < logits.rows; ++r) nll[begin + r] -= logits.row(r)[in.targets[begin + r]];
+  });
+}
+
+}  // namespace jumok

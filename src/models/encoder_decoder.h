@@ -1,0 +1,45 @@
+// What every translation model offers, RNN or Transformer: a loss to train, probabilities to score, steps to search.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "attention/multi_head.h"
+#include "autograd/output_loss.h"
+#include "data/packed.h"
+#include "models/config.h"
+#include "models/stepper.h"
+#include "nn/parameters.h"
+
+namespace jumok {
+
+// One micro-batch of pairs. The packed rows and keys must outlive the tape.
+struct PairBatch {
+  const PackedRows& source;             // Ns rows
+  const PackedTarget& target;           // Nt rows
+  std::span<const uint32_t> source_keys, target_keys;   // dropout keys [Ns], [Nt]; empty in inference
+  double dropout = 0;                   // on embeddings and sublayer outputs
+  double attention_dropout = 0;         // on attention weights
+  double smoothing = 0;                 // of the labels
+  AttentionMaps* maps = nullptr;        // wanted weights, or null
+};
+
+// A model is a structure: it says what is computed from a parameter block, and holds none. Const while running, shared by any number of threads.
+class EncoderDecoder {
+ public:
+  virtual ~EncoderDecoder() = default;
+
+  virtual const ModelConfig& config() const = 0;
+  virtual const ParameterLayout& layout() const = 0;
+
+  // Σ of the loss over the target rows; with a tape the caller then runs context.tape->backward().
+  virtual OutputLoss loss(Context& context, const PairBatch& batch) const = 0;
+  // -log p of each label given its predecessors, [Nt] (forced decoding).
+  virtual void nll(Context& context, const PairBatch& batch, float* nll) const = 0;
+  // Encodes the sources and stands ready for the first symbol. `parameters` must outlive the stepper.
+  virtual std::unique_ptr<Stepper> start(const float* parameters, const PackedRows& source) const = 0;
+};
+
+std::unique_ptr<EncoderDecoder> make_model(const ModelConfig& config);
+
+}  // namespace jumok

@@ -1,0 +1,105 @@
+#include "models/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace jumok {
+namespace {
+
+template <typename Number>
+bool parse_number(const std::string& text, Number& value) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+void Settings::integer(std::string key, int& value, int64_t least, int64_t most, std::string help) {
+  auto set = [&value, least, most](const std::string& text) {
+    int64_t number = 0;
+    if (!parse_number(text, number) || number < least || number > most) return false;
+    value = static_cast<int>(number);
+    return true;
+  };
+  all_.push_back({std::move(key), std::move(help), fmt::format("{} … {}", least, most), [&value] { return std::to_string(value); }, set});
+}
+
+void Settings::real(std::string key, double& value, double least, double most, std::string help) {
+  auto set = [&value, least, most](const std::string& text) {
+    double number = 0;
+    if (!parse_number(text, number) || !(number >= least && number <= most)) return false;
+    value = number;
+    return true;
+  };
+  all_.push_back({std::move(key), std::move(help), fmt::format("{} … {}", least, most), [&value] { return fmt::format("{}", value); }, set});
+}
+
+void Settings::flag(std::string key, bool& value, std::string help) {
+  auto set = [&value](const std::string& text) {
+    if (text != "true" && text != "false") return false;
+    value = text == "true";
+    return true;
+  };
+  all_.push_back({std::move(key), std::move(help), "true | false", [&value] { return value ? "true" : "false"; }, set});
+}
+
+void Settings::set(std::string_view key, std::string_view value, std::string_view where) {
+  for (const Setting& s : all_) {
+    if (s.key != key) continue;
+    check(s.set(std::string(value)), "{}: {} = {}: expected {}", where, key, value, s.range);
+    return;
+  }
+  std::vector<std::string> keys;
+  for (const Setting& s : all_) keys.push_back(s.key);
+  fail("{}: there is no setting \"{}\"; the nearest is \"{}\"", where, key, nearest(key, keys));
+}
+
+void Settings::set_assignment(std::string_view assignment, std::string_view where) {
+  const size_t equals = assignment.find('=');
+  check(equals != std::string_view::npos && equals > 0, "{}: expected key=value, found \"{}\"", where, assignment);
+  set(assignment.substr(0, equals), assignment.substr(equals + 1), where);
+}
+
+nlohmann::ordered_json Settings::to_json() const {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const Setting& s : all_) {
+    if (s.is_text) {
+      object[s.key] = s.get();
+    } else {
+      object[s.key] = nlohmann::ordered_json::parse(s.get());
+    }
+  }
+  return object;
+}
+
+void Settings::from_json(const nlohmann::ordered_json& object, std::string_view where) {
+  check(object.is_object(), "{}: expected an object of settings, found {}", where, object.type_name());
+  for (const auto& [key, value] : object.items()) set(key, value.is_string() ? value.get<std::string>() : value.dump(), where);
+}
+
+std::string nearest(std::string_view text, const std::vector<std::string>& candidates) {
+  const auto best = std::min_element(candidates.begin(), candidates.end(), [&](const std::string& a, const std::string& b) {
+    return edit_distance(text, a) < edit_distance(text, b);
+  });
+  return best == candidates.end() ? std::string() : *best;
+}
+
+}  // namespace jumok

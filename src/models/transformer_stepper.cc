@@ -1,0 +1,111 @@
+// One position at a time: the Transformer's decoder with a key/value cache.
+#include <algorithm>
+#include <numeric>
+
+#include "attention/kv_cache.h"
+#include "autograd/split.h"
+#include "models/transformer.h"
+
+namespace jumok {
+namespace {
+
+class TransformerStepper : public Stepper {
+ public:
+  TransformerStepper(const Transformer& model, const float* parameters, const PackedRows& source)
+      : model_(model), parameters_(parameters), source_(source), cache_(model.config().decoder_layers, model.config().width) {
+    Context context{memory_arena_, parameters_};
+    memory_ = model_.project_memory(context, model_.encode(context, {source_, {}, {}}, nullptr));
+  }
+
+  int vocabulary() const override { return model_.config().target_vocabulary; }
+  int sentences() const override { return source_.sentences(); }
+  int source_length(int sentence) const override { return source_.length[sentence]; }
+
+  std::span<float> step(std::span<const int32_t> parents, std::span<const int32_t> symbols) override {
+    arena_.reset();
+    follow(parents);
+    Context context{arena_, parameters_};
+    const PackedRows rows = one_row_each(symbols);
+    const Variable h = decode(context, rows);
+    const int64_t count = static_cast<int64_t>(symbols.size());
+    const std::span<float> logits = arena_.allocate<float>(count * vocabulary());
+    output_logits(context, {h, model_.output_weight(), {}, {}}, logits.data());
+    ++position_;
+    return logits;
+  }
+
+ private:
+  // Which sentence each row belongs to now, and its cache slot.
+  void follow(std::span<const int32_t> parents) {
+    std::vector<int32_t> sentence(parents.size());
+    for (size_t r = 0; r < parents.size(); ++r) sentence[r] = position_ == 0 ? parents[r] : sentence_[parents[r]];
+    sentence_ = std::move(sentence);
+    cache_.follow(parents, position_);
+  }
+
+  // Row r is sentence r of a packed batch whose sentences are one row long.
+  PackedRows one_row_each(std::span<const int32_t> symbols) const {
+    PackedRows rows;
+    rows.ids.assign(symbols.begin(), symbols.end());
+    rows.position.assign(symbols.size(), position_);
+    rows.begin.resize(symbols.size());
+    std::iota(rows.begin.begin(), rows.begin.end(), 0);
+    rows.length.assign(symbols.size(), 1);
+    return rows;
+  }
+
+  Variable decode(Context& context, const PackedRows& rows) {
+    const TransformerStack& stack = model_.decoder();
+    const CrossRows cross_rows = group_by_sentence();
+    const AttentionCall cross{{cross_rows.begin, cross_rows.length, cross_rows.key_begin, cross_rows.key_length}, false, {}, nullptr};
+    Stream x = model_.embed(context, model_.target_embedding(), {rows, {}, {}}, stack);
+    for (size_t l = 0; l < stack.layers.size(); ++l) {
+      const SelfAttention& self = stack.layers[l].self_attention;
+      const std::vector<Variable> qkv = split_columns(context, self.qkv(context, x.normed), 3);
+      cache_.append(l, qkv[1].value, qkv[2].value);
+      const AttentionCall call{cache_.rows(rows.begin, rows.length), false, {}, nullptr};
+      const Variable a = self.output(context, attend(context, qkv[0], {cache_.keys(l)}, {cache_.values(l)}, self.heads, self.name, call));
+      x = add_norm(context, x, a, stack.after_self_attention(l), stack.pre_norm, {});
+      x = model_.cross_and_feed_forward(context, l, x, memory_[2 * l], memory_[2 * l + 1], cross, {});
+    }
+    return x.normed;
+  }
+
+  // The live rows of one sentence are the queries of its memory.
+  struct CrossRows {
+    std::vector<int32_t> begin, length, key_begin, key_length;
+  };
+  CrossRows group_by_sentence() const {
+    CrossRows g;
+    for (size_t r = 0; r < sentence_.size(); ++r) {
+      if (r > 0 && sentence_[r] == sentence_[r - 1]) {
+        ++g.length.back();
+        continue;
+      }
+      g.begin.push_back(static_cast<int32_t>(r));
+      g.length.push_back(1);
+      g.key_begin.push_back(source_.begin[sentence_[r]]);
+      g.key_length.push_back(source_.length[sentence_[r]]);
+    }
+    return g;
+  }
+
+  const Transformer& model_;
+  const float* parameters_;
+  PackedRows source_;
+  Arena memory_arena_, arena_;      // of the whole search; of one step
+  std::vector<Variable> memory_;    // K_0, V_0, K_1, … of the sources, [Ns, D] each
+  KvCache cache_;
+  std::vector<int32_t> sentence_;   // of each live row
+  int32_t position_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Stepper> Transformer::start(const float* parameters, const PackedRows& source) const {
+  return std::make_unique<TransformerStepper>(*this, parameters, source);
+}
+
+std::unique_ptr<EncoderDecoder> make_model(const ModelConfig& config) { return std::make_unique<Transformer>(config); }
+
+}  // namespace jumok

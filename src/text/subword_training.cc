@@ -1,6 +1,7 @@
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -10,7 +11,8 @@
 namespace jumok {
 namespace {
 
-constexpr char32_t kReserved = 0x2585;  // the trainer's own mark: it drops every sentence that holds one
+constexpr char32_t kSpaceMark = 0x2581;  // "▁"
+constexpr char32_t kReserved = 0x2585;   // the trainer's own mark: it drops every sentence that holds one
 
 // The trainer counts words, so a long line may be cut between words without changing what is learnt; its BPE ends the program at words
 // above 65535 characters, so a longer run without white space is cut as well.
@@ -94,7 +96,8 @@ const char* normalization_name(SubwordNormalization normalization) {
 std::string csv_of(const std::vector<std::string>& values) {
   std::string csv;
   for (const auto& value : values) {
-    check(!value.empty(), "symbols: expected texts, found an empty one");
+    check(!value.empty() && value != "<unk>" && value != "<s>" && value != "</s>",
+          "symbols: expected texts other than <unk>, <s>, </s>, found \"{}\"", value);
     if (!csv.empty()) csv += ',';
     csv += '"';
     for (const char c : value) csv += c == '"' ? std::string(2, '"') : std::string(1, c);
@@ -115,6 +118,8 @@ Arguments arguments_of(const SubwordOptions& options) {
       {"remove_extra_whitespaces", options.keep_spaces ? "false" : "true"},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"user_defined_symbols", csv_of(options.symbols)},
+      // Only a word piece begins with its space; everywhere else "▁" stands apart from the unknown character.
+      {"unk_surface", options.kind == SubwordKind::kWord ? " \u2047" : "\u2047"},
       {"unk_id", std::to_string(kUnknown)},
       {"bos_id", std::to_string(kStart)},
       {"eos_id", std::to_string(kEnd)},
@@ -126,18 +131,44 @@ Arguments arguments_of(const SubwordOptions& options) {
   };
 }
 
+// The trainer ends the program when normalisation leaves nothing at all, so there must be something that no normalisation removes.
+bool has_sign(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const char32_t c = next_code_point(text, i);
+    if (c != kReserved && c != kSpaceMark && c != kReplacement && (is_letter(c) || is_digit(c) || is_punctuation(c) || is_symbol(c)))
+      return true;
+  }
+  return false;
+}
+
+[[noreturn]] void explain(std::string_view message, const SubwordOptions& options) {
+  // "Vocabulary size is smaller than required_chars. 5 vs 8. …"
+  int found = 0, needed = 0;
+  const size_t at = message.find("required_chars. ");
+  if (at != std::string_view::npos &&
+      std::sscanf(std::string(message.substr(at)).c_str(), "required_chars. %d vs %d", &found, &needed) == 2) {
+    fail(
+        "vocabulary: expected at least {} pieces for the characters of this text, found {}; ask for more or lower the character coverage "
+        "({})",
+        needed, options.vocabulary, options.character_coverage);
+  }
+  fail("vocabulary training: {}", message);
+}
+
 }  // namespace
 
 Subwords Subwords::train(std::span<const std::string> sentences, const SubwordOptions& options, const LogSink& sink) {
   check(options.vocabulary > 3, "vocabulary: expected more than the 3 special symbols, found {}", options.vocabulary);
   check(options.character_coverage > 0 && options.character_coverage <= 1,
         "character coverage: expected a share above 0 and up to 1, found {}", options.character_coverage);
-  check(std::any_of(sentences.begin(), sentences.end(), [](const std::string& s) { return !is_blank(s); }),
-        "vocabulary training: expected text, found {} lines, all blank", sentences.size());
+  check(!options.byte_fallback || options.kind != SubwordKind::kWord,
+        "byte-fallback: expected pieces of kind unigram, bpe or char, found word");
+  check(std::any_of(sentences.begin(), sentences.end(), has_sign), "vocabulary training: expected text, found {} lines without any sign",
+        sentences.size());
   Chunks chunks(sentences, options.lowercase);
   std::string bytes;
   const auto status = sentencepiece::SentencePieceTrainer::Train(arguments_of(options), &chunks, &bytes);
-  if (!status.ok()) fail("vocabulary training: {}", status.message());
+  if (!status.ok()) explain(status.message(), options);
   Subwords subwords = from_bytes(std::move(bytes), options.lowercase);
   if (sink && subwords.size() < options.vocabulary) {
     sink(LogLevel::kWarning,

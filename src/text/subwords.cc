@@ -78,7 +78,9 @@ Encoded Subwords::encode(std::string_view line) const {
   Encoded encoded;
   WordFinder words(text);
   for (const auto& piece : result.pieces()) {
-    encoded.ids.push_back(static_cast<int32_t>(piece.id()));
+    const auto id = static_cast<int32_t>(piece.id());
+    // A word model from elsewhere looks words up by their text, and so takes "</s>" for the end symbol.
+    encoded.ids.push_back(id == kStart || id == kEnd ? kUnknown : id);
     encoded.word.push_back(words.at_or_after(piece.begin()));
   }
   return encoded;

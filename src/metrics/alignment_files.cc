@@ -49,17 +49,19 @@ bool is_number(std::string_view text) {
 
 void check_lengths(const AlignmentLengths& lengths, const std::string& name, size_t sentences) {
   for (const auto* side : {&lengths.source, &lengths.target}) {
-    check(side->empty() || side->size() == sentences, "{}: expected {} sentences, as in the text, found {}", name, side->size(), sentences);
+    check(side->empty() || side->size() == sentences, "{}: expected {} lines, as many as the text has, found {}", name, side->size(),
+          sentences);
   }
 }
 
 // `first` is what the file counts from.
 void check_range(const AlignmentLink& link, const AlignmentLengths& lengths, size_t sentence, int first, const Place& place) {
   const auto check_side = [&](int position, const std::vector<int>& side, const char* name) {
-    if (!side.empty() && position >= side[sentence]) {
-      place.fail_here("expected {} words below {} (the sentence has {}, counted from {}), found {}", name, side[sentence] + first,
-                      side[sentence], first, static_cast<int64_t>(position) + first);
-    }
+    if (side.empty() || position < side[sentence]) return;
+    const auto found = static_cast<int64_t>(position) + first;
+    if (side[sentence] == 0) place.fail_here("expected no links (the {} sentence has no words), found {}", name, found);
+    place.fail_here("expected a {} word from {} to {} (the sentence has {}), found {}", name, first, side[sentence] - 1 + first,
+                    side[sentence], found);
   };
   check_side(link.source, lengths.source, "source");
   check_side(link.target, lengths.target, "target");

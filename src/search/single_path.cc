@@ -1,0 +1,74 @@
+#include "search/single_path.h"
+
+#include "search/length_penalty.h"
+#include "search/scorer.h"
+
+namespace jumok {
+namespace {
+
+class SinglePath {
+ public:
+  SinglePath(Stepper& model, const SearchOptions& options, Prefixes prefixes, const Choose& choose)
+      : scorer_(model, options, prefixes), options_(options), choose_(choose), results_(model.sentences()) {
+    for (int s = 0; s < model.sentences(); ++s) {
+      Path path{.sentence = s, .limit = length_limit(options.max_length, model.source_length(s)), .feed = {s, options.start, 0}};
+      if (!prefixes.empty()) path.prefix = prefixes[s];
+      if (!path.prefix.empty()) path.feed.length = -1;
+      paths_.push_back(path);
+    }
+  }
+
+  std::vector<Hypothesis> run() {
+    while (!paths_.empty()) {
+      feeds_.clear();
+      for (const Path& path : paths_) feeds_.push_back(path.feed);
+      scorer_.step(feeds_);
+      for (size_t r = 0; r < paths_.size(); ++r) extend(paths_[r], static_cast<int>(r));
+      std::erase_if(paths_, [](const Path& path) { return path.finished; });
+    }
+    return std::move(results_);
+  }
+
+ private:
+  struct Path {
+    int sentence = 0, limit = 0;
+    Feed feed;
+    std::span<const int32_t> prefix = {};  // not yet fed
+    bool finished = false;
+  };
+
+  void extend(Path& path, int row) {
+    path.feed.parent = row;
+    if (!path.prefix.empty()) {
+      path.feed.symbol = path.prefix.front();
+      path.prefix = path.prefix.subspan(1);
+      path.feed.length = path.prefix.empty() ? 0 : -1;
+      return;
+    }
+    Hypothesis& result = results_[path.sentence];
+    const int32_t symbol = choose_(path.sentence, path.feed.length, scorer_.logits(row));
+    result.log_prob += scorer_.log_prob(row, symbol);
+    path.feed.symbol = symbol;
+    ++path.feed.length;
+    if (symbol != options_.end) result.tokens.push_back(symbol);
+    path.finished = symbol == options_.end || path.feed.length == path.limit;
+    if (!path.finished) return;
+    result.cut = symbol != options_.end;
+    result.score = length_score(result.log_prob, path.feed.length, options_.alpha);
+  }
+
+  Scorer scorer_;
+  const SearchOptions& options_;
+  const Choose& choose_;
+  std::vector<Path> paths_;  // the sentences still alive, in rising order
+  std::vector<Feed> feeds_;
+  std::vector<Hypothesis> results_;
+};
+
+}  // namespace
+
+std::vector<Hypothesis> single_path(Stepper& model, const SearchOptions& options, Prefixes prefixes, const Choose& choose) {
+  return SinglePath(model, options, prefixes, choose).run();
+}
+
+}  // namespace jumok

@@ -1,13 +1,16 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "base/error.h"
 
@@ -16,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char kTemporaryMark[] = ".jumok-tmp-";
+constexpr size_t kReadChunk = 1 << 16;
 
 std::string reason() { return std::strerror(errno); }
 
@@ -26,45 +30,91 @@ void check_readable(const fs::path& path) {
   if (fs::is_directory(status)) fail("{}: expected a file, found a directory", path.string());
 }
 
-}  // namespace
-
-std::string read_file(const fs::path& path) {
-  check_readable(path);
-  // gzread passes plain files through, so one loop reads both; only names ending in .gz must be compressed.
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) fail("{}: cannot be opened: {}", path.string(), reason());
-  const bool compressed = path.extension() == ".gz";
+// The bytes as they lie there; reads to the end whatever size the system tells (pipes and /proc tell 0).
+std::string read_plain(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail("{}: cannot be opened: {}", path.string(), reason());
+  const auto close = [](const int* d) { ::close(*d); };
+  const std::unique_ptr<const int, decltype(close)> closer(&descriptor, close);
+  struct stat status = {};
   std::string bytes;
-  char buffer[1 << 16];
+  if (::fstat(descriptor, &status) == 0 && status.st_size > 0) bytes.reserve(static_cast<size_t>(status.st_size) + 1);
+  // One byte more than the system tells, so that the end is seen without growing.
+  for (size_t size = 0;;) {
+    if (size == bytes.size()) bytes.resize(std::max(bytes.capacity(), size + kReadChunk));
+    const ssize_t got = ::read(descriptor, bytes.data() + size, bytes.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("{}: cannot be read: {}", path.string(), reason());
+    size += static_cast<size_t>(got);
+    if (got == 0) {
+      bytes.resize(size);
+      return bytes;
+    }
+  }
+}
+
+std::string read_gzip(const fs::path& path) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file) fail("{}: cannot be opened: {}", path.string(), reason());
+  std::string bytes, buffer(kReadChunk, '\0');
   for (;;) {
-    const int got = gzread(file.get(), buffer, sizeof buffer);
+    const int got = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     int code = Z_OK;
     const char* message = gzerror(file.get(), &code);
     if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
       fail("{}: {}", path.string(), code == Z_BUF_ERROR ? "the compressed data is cut short" : message);
     }
     if (got == 0) break;
-    bytes.append(buffer, static_cast<size_t>(got));
+    bytes.append(buffer, 0, static_cast<size_t>(got));
   }
-  if (compressed && gzdirect(file.get()) && !bytes.empty()) fail("{}: expected gzip data, found something else", path.string());
+  // zlib hands through what is not compressed, and takes an empty file for an empty text.
+  if (gzdirect(file.get())) fail("{}: expected gzip data, found {}", path.string(), bytes.empty() ? "an empty file" : "something else");
   return bytes;
 }
 
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+  check_readable(path);
+  return path.extension() == ".gz" ? read_gzip(path) : read_plain(path);
+}
+
+// Where the bytes end up: a symbolic link keeps standing and its target is replaced.
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
-  if (fs::is_directory(path_)) fail("{}: expected a file name, found a directory", path_.string());
-  temporary_ = path_;
-  temporary_ += kTemporaryMark + std::to_string(::getpid());
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail("{}: cannot be written: {}", path_.string(), reason());
-  if (path_.extension() == ".gz") {
-    auto stream = std::make_unique<z_stream>();
-    std::memset(stream.get(), 0, sizeof(z_stream));
-    constexpr int kGzipWindow = 15 + 16;
-    if (deflateInit2(stream.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-      fail("{}: the compressor does not start", path_.string());
-    }
-    gzip_ = stream.release();
+  std::error_code error;
+  const auto status = fs::status(path_, error);
+  if (fs::is_directory(status)) fail("{}: expected a file name, found a directory", path_.string());
+  if (fs::is_symlink(fs::symlink_status(path_, error)) && fs::exists(status)) path_ = fs::canonical(path_, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);  // a device or a pipe is written to, never replaced by a file
+  } else {
+    open_temporary();
   }
+  if (descriptor_ < 0) fail("{}: cannot be written: {}", path_.string(), reason());
+  if (path_.extension() == ".gz") start_gzip();
+}
+
+// A name of its own, held by a lock for as long as it is written: remove_leftovers of this or another process lets it be.
+void AtomicFile::open_temporary() {
+  for (int attempt = 0;; ++attempt) {
+    temporary_ = path_;
+    temporary_ += fmt::format("{}{}-{}", kTemporaryMark, ::getpid(), attempt);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno == EEXIST) continue;
+    if (descriptor_ < 0) return;
+    struct stat status = {};
+    if (::flock(descriptor_, LOCK_EX) != 0 || ::fstat(descriptor_, &status) != 0 || status.st_nlink > 0) return;
+    ::close(descriptor_);  // swept away before the lock was there: once more
+  }
+}
+
+void AtomicFile::start_gzip() {
+  auto stream = std::make_unique<z_stream>();
+  std::memset(stream.get(), 0, sizeof(z_stream));
+  constexpr int kGzipWindow = 15 + 16;
+  // Memory is all that can be lacking here.
+  if (deflateInit2(stream.get(), Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+  gzip_ = stream.release();
 }
 
 AtomicFile::~AtomicFile() {
@@ -73,7 +123,7 @@ AtomicFile::~AtomicFile() {
     delete static_cast<z_stream*>(gzip_);
   }
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!committed_) ::unlink(temporary_.c_str());
+  if (!committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -95,6 +145,8 @@ void AtomicFile::write_raw(const char* bytes, size_t size) {
 }
 
 void AtomicFile::deflate(std::string_view bytes, bool finish) {
+  constexpr size_t kMaxPiece = size_t{1} << 30;  // zlib counts in 32 bits
+  for (; bytes.size() > kMaxPiece; bytes.remove_prefix(kMaxPiece)) deflate(bytes.substr(0, kMaxPiece), false);
   auto* stream = static_cast<z_stream*>(gzip_);
   stream->next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream->avail_in = static_cast<uInt>(bytes.size());
@@ -113,12 +165,13 @@ void AtomicFile::commit() {
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) fail("{}: cannot be written: {}", path_.string(), reason());
+  if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("{}: cannot be renamed into place: {}", path_.string(), reason());
   committed_ = true;
   const fs::path folder = path_.has_parent_path() ? path_.parent_path() : fs::path(".");
   const int handle = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (handle >= 0) {
-    ::fsync(handle);   // the rename itself reaches the disk; not every file system offers it, and the file is whole either way
+    ::fsync(handle);  // the rename itself reaches the disk; not every file system offers it, and the file is whole either way
     ::close(handle);
   }
 }
@@ -130,17 +183,22 @@ void write_file(const fs::path& path, std::string_view bytes) {
 }
 
 void make_folder(const fs::path& path) {
-  std::error_code error;
+  std::error_code error, found;
   fs::create_directories(path, error);
-  if (!fs::is_directory(path)) {
+  if (!fs::is_directory(path, found)) {
     fail("{}: expected a folder that can be made: {}", path.string(), error ? error.message() : "a file stands there");
   }
 }
 
 void remove_leftovers(const fs::path& folder) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().filename().string().find(kTemporaryMark) != std::string::npos) fs::remove(entry.path(), error);
+  for (auto entry = fs::directory_iterator(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const fs::path& path = entry->path();
+    if (path.filename().string().find(kTemporaryMark) == std::string::npos) continue;
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0) continue;
+    if (::flock(descriptor, LOCK_SH | LOCK_NB) == 0) ::unlink(path.c_str());  // nobody writes it any more
+    ::close(descriptor);
   }
 }
 

@@ -12,8 +12,9 @@ namespace jumok {
 // unreadable, or (for .gz) damaged or cut short.
 std::string read_file(const std::filesystem::path& path);
 
-// Writes to a temporary name in the same folder. commit() flushes, syncs the file, renames it over `path` and syncs the folder; a file that is
-// not committed is removed again. Every failed write throws Error naming the path and the system's reason. Names ending in .gz are compressed.
+// Writes to a temporary name in the same folder. commit() flushes, syncs the file, renames it over `path` and syncs the folder; a file that
+// is not committed is removed again. A symbolic link keeps standing (its target is replaced); a device or pipe is written to directly.
+// Every failed write throws Error naming the path and the system's reason. Names ending in .gz are compressed.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -25,11 +26,13 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_temporary();
+  void start_gzip();
   void write_raw(const char* bytes, size_t size);
   void deflate(std::string_view bytes, bool finish);
   std::filesystem::path path_, temporary_;
   int descriptor_ = -1;
-  void* gzip_ = nullptr;   // z_stream when the name ends in .gz
+  void* gzip_ = nullptr;  // z_stream when the name ends in .gz
   bool committed_ = false;
 };
 
@@ -39,7 +42,7 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 // Creates a folder and its parents; Error when that cannot be done or something else stands there.
 void make_folder(const std::filesystem::path& path);
 
-// Removes the temporary files that a killed process left in `folder`.
+// Removes the temporary files that a killed process left in `folder`; those still being written, here or elsewhere, stay.
 void remove_leftovers(const std::filesystem::path& folder);
 
 }  // namespace jumok

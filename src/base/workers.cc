@@ -1,14 +1,25 @@
 #include "base/workers.h"
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
 
 namespace jumok {
 
 Workers::Workers(int threads, std::function<void()> start) : start_(std::move(start)) {
-  for (int worker = 0; worker < std::max(threads, 1); ++worker) threads_.emplace_back([this, worker] { loop(worker); });
+  try {
+    for (int worker = 0; worker < std::max(threads, 1); ++worker) threads_.emplace_back([this, worker] { loop(worker); });
+  } catch (const std::system_error& error) {
+    stop();
+    fail("expected {} threads, found {} before the system refused: {}", threads, threads_.size(), error.what());
+  }
 }
 
-Workers::~Workers() {
+Workers::~Workers() { stop(); }
+
+void Workers::stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -31,7 +42,7 @@ void Workers::run(int tasks, const std::function<void(int, int)>& task) {
   std::unique_lock lock(mutex_);
   end_.wait(lock, [this] { return busy_ == 0; });
   task_ = nullptr;
-  if (error_) std::rethrow_exception(error_);
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void Workers::loop(int worker) {
@@ -63,7 +74,11 @@ void Workers::work(int worker) {
       (*task_)(index, worker);
     } catch (...) {
       std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
+      // Every task below this one was handed out before it: the lowest that fails is the same in every run, whoever is faster.
+      if (!error_ || index < error_task_) {
+        error_ = std::current_exception();
+        error_task_ = index;
+      }
       next_ = tasks_;
     }
   }

@@ -11,8 +11,9 @@
 
 namespace jumok {
 
-// run(n, task) calls task(i, worker) once for each i in [0, n) on size() threads and returns when all are done. The caller only waits, so that
-// its floating-point mode and OpenMP settings are never touched. Tasks are handed out in rising order. The first exception of a task is rethrown to the caller after the others have ended.
+// run(n, task) calls task(i, worker) once for each i in [0, n) on size() threads and returns when all are done. The caller only waits, so
+// that its floating-point mode and OpenMP settings are never touched. Tasks are handed out in rising order. After an exception no further
+// task is handed out; when the running ones have ended, the exception of the lowest failed task is rethrown to the caller.
 class Workers {
  public:
   // `start` runs once on each new thread before its first task (each worker sets its own OpenMP count there). At least one thread.
@@ -25,6 +26,7 @@ class Workers {
   void run(int tasks, const std::function<void(int task, int worker)>& task);
 
  private:
+  void stop();
   void loop(int worker);
   void work(int worker);
 
@@ -32,11 +34,12 @@ class Workers {
   std::function<void()> start_;
   std::mutex mutex_;
   std::condition_variable begin_, end_;
-  const std::function<void(int, int)>* task_ = nullptr;   // of the running round; null between rounds
+  const std::function<void(int, int)>* task_ = nullptr;  // of the running round; null between rounds
   int next_ = 0, tasks_ = 0, busy_ = 0;
   uint64_t round_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
+  int error_task_ = 0;
 };
 
 }  // namespace jumok

@@ -39,10 +39,10 @@ constexpr Range kRanges[] = {
     {0xFB1D, 0xFB4F, Script::kHebrew},     {0xFB50, 0xFDFF, Script::kArabic},     {0xFE70, 0xFEFC, Script::kArabic},
     {0xFF21, 0xFF5A, Script::kLatin},      {0xFF66, 0xFF6F, Script::kKatakana},   {0xFF70, 0xFF70, Script::kCommon},
     {0xFF71, 0xFF9D, Script::kKatakana},   {0xFF9E, 0xFF9F, Script::kCommon},     {0xFFA0, 0xFFDC, Script::kHangul},
-    {0x10780, 0x107BA, Script::kLatin},    {0x1AFF0, 0x1B000, Script::kKatakana}, {0x1B001, 0x1B11F, Script::kHiragana},
-    {0x1B120, 0x1B122, Script::kKatakana}, {0x1B150, 0x1B152, Script::kHiragana}, {0x1B164, 0x1B167, Script::kKatakana},
-    {0x1D400, 0x1D7CB, Script::kCommon},   {0x1DF00, 0x1DF1E, Script::kLatin},    {0x1EE00, 0x1EEFF, Script::kArabic},
-    {0x20000, 0x323AF, Script::kHan},
+    {0x10780, 0x107BA, Script::kLatin},    {0x16FE3, 0x16FE3, Script::kHan},      {0x1AFF0, 0x1B000, Script::kKatakana},
+    {0x1B001, 0x1B11F, Script::kHiragana}, {0x1B120, 0x1B122, Script::kKatakana}, {0x1B150, 0x1B152, Script::kHiragana},
+    {0x1B164, 0x1B167, Script::kKatakana}, {0x1D400, 0x1D7CB, Script::kCommon},   {0x1DF00, 0x1DF1E, Script::kLatin},
+    {0x1EE00, 0x1EEFF, Script::kArabic},   {0x20000, 0x323AF, Script::kHan},
 };
 
 }  // namespace

@@ -43,10 +43,16 @@ class Chunks : public sentencepiece::SentenceIterator {
  private:
   std::string prepare(const std::string& sentence) const {
     const std::string text = lowercase_ ? simple_lowercase(clean_utf8(sentence)) : clean_utf8(sentence);
+    const auto at_symbol = [&](size_t i) {
+      const std::string_view rest = std::string_view(text).substr(i);
+      return rest.starts_with("<unk>") || rest.starts_with("<s>") || rest.starts_with("</s>");
+    };
     std::string prepared;
     for (size_t i = 0; i < text.size();) {
+      const bool symbol = at_symbol(i);
       const char32_t c = next_code_point(text, i);
       append_utf8(prepared, c == kReserved ? U' ' : c);
+      if (symbol) prepared += ' ';  // the trainer leaves "</s>" out of the text; "< /s>" it learns from
     }
     return prepared;
   }

@@ -10,7 +10,7 @@ void add(ConstRows a, ConstRows b, Rows out) {
   }
 }
 
-void accumulate(ConstRows a, Rows out) { add(out, a, out); }
+void accumulate(ConstRows a, Rows out) { ref::add(out, a, out); }
 
 void broadcast_row(const float* bias, Rows out) {
   for (int64_t r = 0; r < out.rows; ++r) {

@@ -39,11 +39,11 @@ bool better(const Candidate& a, const Candidate& b) {
 // The search of one sentence.
 struct Sentence {
   int number = 0, limit = 0;
-  std::span<const int32_t> prefix = {};  // not yet fed
-  int first_row = 0;                     // row of open[0] in the last step
-  std::vector<Open> open = {};           // log P falling
-  std::vector<Hypothesis> done = {};     // in the order they ended
-  std::vector<Node> nodes = {};
+  std::span<const int32_t> prefix;  // not yet fed
+  int first_row = 0;                // row of open[0] in the last step
+  std::vector<Open> open;           // log P falling
+  std::vector<Hypothesis> done;     // in the order they ended
+  std::vector<Node> nodes;
 };
 
 class BeamSearch {

@@ -33,7 +33,7 @@ class SinglePath {
   struct Path {
     int sentence = 0, limit = 0;
     Feed feed;
-    std::span<const int32_t> prefix = {};  // not yet fed
+    std::span<const int32_t> prefix;  // not yet fed
     bool finished = false;
   };
 

@@ -35,12 +35,19 @@ void add_sources(CLI::App& sub, CorpusCommand& command) {
   CorpusOptions& options = command.corpus;
   const auto one = CLI::MultiOptionPolicy::TakeAll;
   sub.add_option("--catalogues", options.catalogues, "Folder with gettext catalogues (.mo, .po, also .gz); repeatable")
-      ->type_name("DIR")->expected(1)->multi_option_policy(one);
+      ->type_name("DIR")
+      ->expected(1)
+      ->multi_option_policy(one);
   sub.add_option("--libreoffice-help", options.help, "Folder with LibreOffice's help pages, one folder per language; repeatable")
-      ->type_name("DIR")->expected(1)->multi_option_policy(one);
+      ->type_name("DIR")
+      ->expected(1)
+      ->multi_option_policy(one);
   sub.add_option("--tsv", options.tsv, "File of lines SOURCE TAB TARGET (also .gz); repeatable")
-      ->type_name("FILE")->expected(1)->multi_option_policy(one);
-  sub.add_option("--tsv-columns", command.columns, "Fields of source and target, from 1, where a TSV line has more than two")->type_name("N N");
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(one);
+  sub.add_option("--tsv-columns", command.columns, "Fields of source and target, from 1, where a TSV line has more than two")
+      ->type_name("N N");
   sub.add_option("--pair", command.pairs, "Two files that belong together line by line (also .gz); repeatable")->type_name("FILE FILE");
   sub.add_option("--from", options.from, "Source language: en, ko, pt_BR …")->type_name("CODE");
   sub.add_option("--to", options.to, "Target language")->type_name("CODE")->required();
@@ -49,20 +56,33 @@ void add_sources(CLI::App& sub, CorpusCommand& command) {
 
 void add_filters(CLI::App& sub, CleanOptions& options) {
   const std::map<std::string, PlaceholderRule> rules = {{"keep", PlaceholderRule::kKeep}, {"drop", PlaceholderRule::kDrop}};
-  sub.add_option_function<std::string>("--placeholders", [&options, rules](const std::string& name) { options.placeholders = rules.at(name); },
-                                       "Pairs with %s, {name}, <b> …: drop them, or keep those where both sides have the same")
-      ->check(CLI::IsMember({"drop", "keep"}))->type_name("drop|keep")->default_str("drop");
-  sub.add_option("--min-words", options.min_words, "Least words of the source; 4 and more choose prose")->type_name("WORDS")->check(CLI::Range(0, 1000));
+  sub.add_option_function<std::string>(
+         "--placeholders", [&options, rules](const std::string& name) { options.placeholders = rules.at(name); },
+         "Pairs with %s, {name}, <b> …: drop them, or keep those where both sides have the same")
+      ->check(CLI::IsMember({"drop", "keep"}))
+      ->type_name("drop|keep")
+      ->default_str("drop");
+  sub.add_option("--min-words", options.min_words, "Least words of the source; 4 and more choose prose")
+      ->type_name("WORDS")
+      ->check(CLI::Range(0, 1000));
   sub.add_option("--max-words", options.max_words, "Most words of either side")->type_name("WORDS")->check(CLI::Range(1, 100000));
-  sub.add_option("--max-characters", options.max_characters, "Most characters of either side")->type_name("CHARACTERS")->check(CLI::Range(1, 1000000));
-  sub.add_option("--min-ratio", options.min_ratio, "Least target characters per source character; 0: by language")->check(CLI::Range(0.0, 100.0));
-  sub.add_option("--max-ratio", options.max_ratio, "Most target characters per source character; 0: by language")->check(CLI::Range(0.0, 100.0));
+  sub.add_option("--max-characters", options.max_characters, "Most characters of either side")
+      ->type_name("CHARACTERS")
+      ->check(CLI::Range(1, 1000000));
+  sub.add_option("--min-ratio", options.min_ratio, "Least target characters per source character; 0: by language")
+      ->check(CLI::Range(0.0, 100.0));
+  sub.add_option("--max-ratio", options.max_ratio, "Most target characters per source character; 0: by language")
+      ->check(CLI::Range(0.0, 100.0));
   sub.add_option("--min-script", options.min_script, "Least fraction of letters in a script of the language")->check(CLI::Range(0.0, 1.0));
 }
 
 void add_split(CLI::App& sub, SplitOptions& options) {
-  sub.add_option("--dev", options.dev, "Pairs for development, at most a twentieth of all")->type_name("PAIRS")->check(CLI::Range(0, 1000000000));
-  sub.add_option("--test", options.test, "Pairs for testing, at most a twentieth of all")->type_name("PAIRS")->check(CLI::Range(0, 1000000000));
+  sub.add_option("--dev", options.dev, "Pairs for development, at most a twentieth of all")
+      ->type_name("PAIRS")
+      ->check(CLI::Range(0, 1000000000));
+  sub.add_option("--test", options.test, "Pairs for testing, at most a twentieth of all")
+      ->type_name("PAIRS")
+      ->check(CLI::Range(0, 1000000000));
   sub.add_option("--seed", options.seed, "Chooses another split")->type_name("N");
 }
 

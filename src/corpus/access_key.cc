@@ -1,6 +1,5 @@
 #include "corpus/access_key.h"
 
-#include <algorithm>
 #include <cctype>
 
 namespace jumok {
@@ -32,7 +31,9 @@ size_t only_mark(std::string_view s, char which) {
   return found;
 }
 
-bool starts_word(std::string_view s, size_t i) { return i == 0 || !(key(at(s, i - 1)) || mark(at(s, i - 1)) || at(s, i - 1) == '/' || at(s, i - 1) == '.'); }
+bool starts_word(std::string_view s, size_t i) {
+  return i == 0 || !(key(at(s, i - 1)) || mark(at(s, i - 1)) || at(s, i - 1) == '/' || at(s, i - 1) == '.');
+}
 
 // Whether the mark at `i` is one by its own place, without looking at the other side.
 bool evident(std::string_view s, size_t i) {
@@ -82,9 +83,33 @@ bool has_key(std::string_view s, char which) {
   return i != kNone && evident(s, i);
 }
 
-// Takes the marks out of `s`; `other_has` tells for a mark whether the other side certainly has an access key of that kind.
-template <typename OtherHas>
-std::string take_out(std::string s, OtherHas other_has) {
+// The word around position `i`, with its underscores.
+std::string_view word_around(std::string_view s, size_t i) {
+  const auto part = [&](size_t j) { return std::isalnum(at(s, j)) || at(s, j) == '_'; };
+  size_t begin = i, end = i;
+  while (begin > 0 && part(begin - 1)) --begin;
+  while (part(end)) ++end;
+  return s.substr(begin, end - begin);
+}
+
+bool contains_word(std::string_view s, std::string_view word) {
+  for (size_t i = s.find(word); i != kNone; i = s.find(word, i + 1)) {
+    if (word_around(s, i) == word) return true;
+  }
+  return false;
+}
+
+// A mark inside a word, judged by the other side: "snake_case" is repeated in a translation, "HT_ML" and "Filte_rs" are not, and
+// "St_Thomas" (a capital behind the mark) is none as long as the other side has a mark at all ("St._Thomas").
+bool judged_by_other(const std::string& own, const std::string& other, size_t i) {
+  if (has_key(other, own[i])) return true;
+  if (!std::isalpha(at(own, i + 1)) || contains_word(other, word_around(own, i))) return false;
+  return std::islower(at(own, i + 1)) || other.find(own[i]) == std::string::npos;
+}
+
+// Takes the marks out of `s`. `is_key(i)` decides about a mark inside a word that is not evident.
+template <typename IsKey>
+std::string take_out(std::string s, IsKey is_key) {
   const Bracket bracket = find_bracket(s);
   if (bracket.marked) {
     s.erase(bracket.begin, bracket.end - bracket.begin);
@@ -92,7 +117,7 @@ std::string take_out(std::string s, OtherHas other_has) {
   }
   for (const char which : {'_', '&', '~'}) {
     const size_t i = only_mark(s, which);
-    if (i != kNone && (evident(s, i) || other_has(which))) {
+    if (i != kNone && (evident(s, i) || is_key(i))) {
       s.erase(i, 1);
       break;
     }
@@ -103,11 +128,11 @@ std::string take_out(std::string s, OtherHas other_has) {
 }  // namespace
 
 std::string without_access_key(std::string_view text) {
-  return take_out(std::string(text), [](char) { return false; });
+  return take_out(std::string(text), [](size_t) { return false; });
 }
 
 void remove_access_keys(std::string& source, std::string& target) {
-  const auto marked_word = [&](std::string_view s, char which) {   // the letter behind a mark, 0 if there is none
+  const auto marked_word = [&](std::string_view s, char which) {  // the letter behind a mark, 0 if there is none
     const size_t i = only_mark(s, which);
     return i == kNone ? 0 : std::toupper(at(s, i + 1));
   };
@@ -118,8 +143,8 @@ void remove_access_keys(std::string& source, std::string& target) {
     if (same) target.erase(bracket.begin, bracket.end - bracket.begin);
   }
   const std::string from = source, to = target;
-  source = take_out(std::move(source), [&](char which) { return has_key(to, which); });
-  target = take_out(std::move(target), [&](char which) { return has_key(from, which); });
+  source = take_out(from, [&](size_t i) { return judged_by_other(from, to, i); });
+  target = take_out(to, [&](size_t i) { return judged_by_other(to, from, i); });
 }
 
 }  // namespace jumok

@@ -25,8 +25,9 @@ std::string_view trim(std::string_view text) {
 
 // iconv gives special meaning to '/' and reads modules by name, so only plain names reach it.
 bool plain_name(const std::string& charset) {
-  return !charset.empty() && charset.size() <= 40 &&
-         std::all_of(charset.begin(), charset.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == ':'; });
+  return !charset.empty() && charset.size() <= 40 && std::all_of(charset.begin(), charset.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' || c == ':';
+  });
 }
 
 class Converter {
@@ -42,7 +43,7 @@ class Converter {
   std::string operator()(const std::string& text) {
     iconv(handle_, nullptr, nullptr, nullptr, nullptr);
     std::string result;
-    char* in = const_cast<char*>(text.data());   // iconv's interface is older than const
+    char* in = const_cast<char*>(text.data());  // iconv's interface is older than const
     size_t left = text.size();
     while (left > 0) {
       char buffer[512];

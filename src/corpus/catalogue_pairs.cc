@@ -70,7 +70,10 @@ void emit_messages(const fs::path& path, const Catalogue& catalogue, bool englis
   for (const CatalogueMessage& message : catalogue.messages) {
     for (Form& form : forms(message)) {
       if (!english_first) std::swap(form.id, form.text);
-      sink({.source = std::move(form.id), .target = std::move(form.text), .place = place(path, message.line), .access_keys = true,
+      sink({.source = std::move(form.id),
+            .target = std::move(form.text),
+            .place = place(path, message.line),
+            .access_keys = true,
             .drop = message.fuzzy ? Drop::kFuzzy : Drop::kKept});
     }
   }
@@ -85,7 +88,7 @@ fs::path path_in(const fs::path& path, const std::string& from, const std::strin
   return result;
 }
 
-using MessageKey = std::pair<std::string, std::string>;   // context with a mark before it ("" is no context), id
+using MessageKey = std::pair<std::string, std::string>;  // context with a mark before it ("" is no context), id
 
 MessageKey key_of(const CatalogueMessage& message) { return {message.context ? "\x04" + *message.context : "", message.id}; }
 
@@ -96,7 +99,10 @@ void emit_joined(const fs::path& path, const Catalogue& from, const Catalogue& t
     const auto found = translations.find(key_of(message));
     if (found == translations.end()) continue;
     const CatalogueMessage& other = *found->second;
-    sink({.source = message.texts.back(), .target = other.texts.back(), .place = place(path, message.line), .access_keys = true,
+    sink({.source = message.texts.back(),
+          .target = other.texts.back(),
+          .place = place(path, message.line),
+          .access_keys = true,
           .drop = message.fuzzy || other.fuzzy ? Drop::kFuzzy : Drop::kKept});
   }
 }

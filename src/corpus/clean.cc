@@ -23,7 +23,8 @@ bool is_invisible(char32_t c) {
 }
 
 size_t length(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
 bool in_scripts(const Language& language, Script script) {
@@ -41,6 +42,24 @@ bool has_word(std::string_view text) {
   }
   return false;
 }
+
+// Formulas, tables and lines drawn with characters hold more marks and digits than letters. A run of one mark ("...") counts once.
+bool has_few_letters(std::string_view text, size_t weight) {
+  size_t letters = 0, marks = 0;
+  char32_t before = 0;
+  for (const char32_t c : code_points(text)) {
+    if (is_letter(c)) {
+      letters += weight;
+    } else if (c != before && (is_punctuation(c) || is_symbol(c) || is_digit(c))) {
+      ++marks;
+    }
+    before = c;
+  }
+  return letters < marks;
+}
+
+// A letter of a dense script stands for several of English.
+size_t letter_weight(const Language& language) { return language.density < 0.6 ? 2 : 1; }
 
 // Whether enough of the letters are in the language's scripts; true for a language without listed scripts.
 bool mostly_in_script(std::string_view text, const Language& language, double least) {
@@ -143,6 +162,7 @@ Drop Cleaner::judge_placeholders(const TextPair& pair) const {
 Drop Cleaner::judge_letters(const TextPair& pair) const {
   const std::string source = without_placeholders(pair.source), target = without_placeholders(pair.target);
   if (!has_word(source)) return Drop::kNoWords;
+  if (has_few_letters(source, letter_weight(from_)) || has_few_letters(target, letter_weight(to_))) return Drop::kFewLetters;
   if (fold_text(source) == fold_text(target)) return Drop::kUntranslated;
   if (!mostly_in_script(source, from_, options_.min_script)) return Drop::kWrongSourceScript;
   if (!mostly_in_script(target, to_, options_.min_script)) return Drop::kWrongTargetScript;
@@ -153,7 +173,8 @@ Drop Cleaner::judge_length(const TextPair& pair) const {
   const auto source = static_cast<double>(length(pair.source)), target = static_cast<double>(length(pair.target));
   const int words = count_words(pair.source, from_);
   if (words < options_.min_words) return Drop::kTooShort;
-  if (std::max(words, count_words(pair.target, to_)) > options_.max_words || std::max(source, target) > options_.max_characters) return Drop::kTooLong;
+  if (std::max(words, count_words(pair.target, to_)) > options_.max_words || std::max(source, target) > options_.max_characters)
+    return Drop::kTooLong;
   const double ratio = (target + kRatioSlack) / (source + kRatioSlack);
   return ratio >= options_.min_ratio && ratio <= options_.max_ratio ? Drop::kKept : Drop::kLengthRatio;
 }

@@ -24,7 +24,7 @@ class Collector {
       const Drop reason = cleaner_.clean(pair);
       report.count(reason, pair);
       if (reason != Drop::kKept) return;
-      pair.place.clear();   // told in the report where it matters; not worth the memory of a big corpus
+      pair.place.clear();  // told in the report where it matters; not worth the memory of a big corpus
       pair.place.shrink_to_fit();
       corpus_.pairs.push_back(std::move(pair));
     });
@@ -39,16 +39,19 @@ class Collector {
 void read_all(const CorpusOptions& options, Corpus& corpus) {
   Collector collector(options, corpus);
   for (const fs::path& folder : options.catalogues) {
-    collector.collect("catalogues", folder.string(), [&](const PairSink& sink) { read_catalogues(folder, options.from, options.to, sink); });
+    collector.collect("catalogues", folder.string(),
+                      [&](const PairSink& sink) { read_catalogues(folder, options.from, options.to, sink); });
   }
   for (const fs::path& folder : options.help) {
-    collector.collect("libreoffice-help", folder.string(), [&](const PairSink& sink) { read_help_pages(folder, options.from, options.to, sink); });
+    collector.collect("libreoffice-help", folder.string(),
+                      [&](const PairSink& sink) { read_help_pages(folder, options.from, options.to, sink); });
   }
   for (const fs::path& file : options.tsv) {
     collector.collect("tsv", file.string(), [&](const PairSink& sink) { read_tsv(file, options.columns, sink); });
   }
   for (const auto& [source, target] : options.pairs) {
-    collector.collect("pair", source.string() + " " + target.string(), [&](const PairSink& sink) { read_plain_pair(source, target, sink); });
+    collector.collect("pair", source.string() + " " + target.string(),
+                      [&](const PairSink& sink) { read_plain_pair(source, target, sink); });
   }
 }
 

@@ -36,8 +36,8 @@ std::string choose_folder(const fs::path& root, const std::vector<std::string>& 
   }
   if (candidates.size() == 1) return candidates.front();
   if (std::find(candidates.begin(), candidates.end(), "en-US") != candidates.end()) return "en-US";
-  check(candidates.empty(), "{}: expected one folder of help pages for '{}', found {} and {}", root.string(), language, candidates.empty() ? "" : candidates[0],
-        candidates.empty() ? "" : candidates[1]);
+  check(candidates.empty(), "{}: expected one folder of help pages for '{}', found {} and {}", root.string(), language,
+        candidates.empty() ? "" : candidates[0], candidates.empty() ? "" : candidates[1]);
   fail("{}: expected a folder of help pages for '{}', found none", root.string(), language);
 }
 

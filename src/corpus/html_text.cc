@@ -14,11 +14,11 @@ namespace {
 constexpr size_t kNone = std::string_view::npos;
 
 constexpr std::array<std::pair<std::string_view, char32_t>, 32> kEntities = {{
-    {"amp", '&'},       {"lt", '<'},        {"gt", '>'},        {"quot", '"'},      {"apos", '\''},     {"nbsp", 0xA0},     {"copy", 0xA9},
-    {"reg", 0xAE},      {"deg", 0xB0},      {"plusmn", 0xB1},   {"times", 0xD7},    {"divide", 0xF7},   {"laquo", 0xAB},    {"raquo", 0xBB},
-    {"auml", 0xE4},     {"ouml", 0xF6},     {"uuml", 0xFC},     {"Auml", 0xC4},     {"Ouml", 0xD6},     {"Uuml", 0xDC},     {"szlig", 0xDF},
-    {"eacute", 0xE9},   {"egrave", 0xE8},   {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018},  {"rsquo", 0x2019},  {"ldquo", 0x201C},
-    {"rdquo", 0x201D},  {"hellip", 0x2026}, {"rarr", 0x2192},   {"minus", 0x2212},
+    {"amp", '&'},      {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},    {"nbsp", 0xA0},    {"copy", 0xA9},
+    {"reg", 0xAE},     {"deg", 0xB0},      {"plusmn", 0xB1},  {"times", 0xD7},   {"divide", 0xF7},  {"laquo", 0xAB},   {"raquo", 0xBB},
+    {"auml", 0xE4},    {"ouml", 0xF6},     {"uuml", 0xFC},    {"Auml", 0xC4},    {"Ouml", 0xD6},    {"Uuml", 0xDC},    {"szlig", 0xDF},
+    {"eacute", 0xE9},  {"egrave", 0xE8},   {"ndash", 0x2013}, {"mdash", 0x2014}, {"lsquo", 0x2018}, {"rsquo", 0x2019}, {"ldquo", 0x201C},
+    {"rdquo", 0x201D}, {"hellip", 0x2026}, {"rarr", 0x2192},  {"minus", 0x2212},
 }};
 
 // The code point of "amp", "#38", "#x26"; 0 where the name is not known.
@@ -37,10 +37,10 @@ char32_t entity_value(std::string_view name) {
 }
 
 struct Tag {
-  std::string_view name, attributes;   // name without the slash
+  std::string_view name, attributes;  // name without the slash
   bool closing = false;
-  bool empty = false;                  // <br>, <img/>: has no end tag
-  size_t end = 0;                      // position behind the '>'
+  bool empty = false;  // <br>, <img/>: has no end tag
+  size_t end = 0;      // position behind the '>'
 };
 
 // The tag whose '<' stands at `at`; '>' inside quotes does not end it.
@@ -104,7 +104,7 @@ std::string_view choose_variant(std::string_view content) {
 }
 
 void append_text(std::string& out, std::string_view html, int depth) {
-  constexpr int kMaxDepth = 8;   // variants within variants
+  constexpr int kMaxDepth = 8;  // variants within variants
   for (size_t at = 0; at < html.size();) {
     const size_t open = std::min(html.find('<', at), html.size());
     out += html.substr(at, open - at);

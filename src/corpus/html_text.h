@@ -8,8 +8,8 @@
 namespace jumok {
 
 struct HtmlParagraph {
-  std::string id;     // of the <p>, <h1> … <h6>
-  std::string text;   // without tags, entities decoded, white space as it stood
+  std::string id;    // of the <p>, <h1> … <h6>
+  std::string text;  // without tags, entities decoded, white space as it stood
 };
 
 // The paragraphs and headings with an id, in order, except code (class "code" and the like) and those without text. Where the page holds

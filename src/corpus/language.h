@@ -9,10 +9,10 @@
 namespace jumok {
 
 struct Language {
-  std::string code;              // as given: "ko", "pt_BR"
-  std::vector<Script> scripts;   // a text of this language is mostly written in these; empty: any letters will do
-  double density = 1.0;          // characters of text for one character of the same text in English
-  bool spaced = true;            // words are separated by spaces
+  std::string code;             // as given: "ko", "pt_BR"
+  std::vector<Script> scripts;  // a text of this language is mostly written in these; empty: any letters will do
+  double density = 1.0;         // characters of text for one character of the same text in English
+  bool spaced = true;           // words are separated by spaces
 };
 
 // The language of a code: two or three letters, then perhaps _TERRITORY or @variant (as gettext writes them; '-' counts as '_').

@@ -8,7 +8,7 @@ namespace jumok {
 namespace {
 
 constexpr uint32_t kMagic = 0x950412de;
-constexpr size_t kHeaderBytes = 28;   // magic, revision, count, two table offsets, hash size and offset
+constexpr size_t kHeaderBytes = 28;  // magic, revision, count, two table offsets, hash size and offset
 constexpr char kEndOfContext = '\x04';
 
 // Words and strings of the file, checked against its size before they are touched.
@@ -32,15 +32,15 @@ class Reader {
   }
 
   void check_table(uint64_t offset, uint64_t count, const char* what) const {
-    check(offset + count * 8 <= bytes_.size(), "{}: cut short: {} entries of the table of {} at byte {} do not fit into {} bytes", name_, count,
-          what, offset, bytes_.size());
+    check(offset + count * 8 <= bytes_.size(), "{}: cut short: {} entries of the table of {} at byte {} do not fit into {} bytes", name_,
+          count, what, offset, bytes_.size());
   }
 
   // Entry `i` of a checked table: length, offset, then the string and a NUL that the length does not count.
   std::string_view string(uint64_t table, uint64_t i, const char* what) const {
     const uint64_t length = word(table + i * 8), offset = word(table + i * 8 + 4);
-    check(offset + length < bytes_.size(), "{}: cut short: {} {} of {} bytes at byte {} does not fit into {} bytes", name_, what, i + 1, length,
-          offset, bytes_.size());
+    check(offset + length < bytes_.size(), "{}: cut short: {} {} of {} bytes at byte {} does not fit into {} bytes", name_, what, i + 1,
+          length, offset, bytes_.size());
     check(bytes_[offset + length] == '\0', "{}: damaged: {} {} does not end in a NUL", name_, what, i + 1);
     return bytes_.substr(offset, length);
   }

@@ -54,13 +54,22 @@ size_t percent(std::string_view s) {
     return name == 0 ? 0 : printf_rest(s, name);
   }
   if (const size_t end = printf_rest(s, 1)) {
-    const bool word_follows = end < s.size() && letter(s[end]) && letter(s[end - 1]) && std::isupper(static_cast<unsigned char>(s[end - 1]));
-    if (!word_follows) return end;   // else %PRODUCTNAME and the like
+    const bool word_follows =
+        end < s.size() && letter(s[end]) && letter(s[end - 1]) && std::isupper(static_cast<unsigned char>(s[end - 1]));
+    if (!word_follows) return end;  // else %PRODUCTNAME and the like
   }
   const size_t number = skip_digits(s, s[1] == 'L' ? 2 : 1);
-  if (number > (s[1] == 'L' ? 2U : 1U)) return number;   // Qt's %1
+  if (number > (s[1] == 'L' ? 2U : 1U)) return number;  // Qt's %1
   const size_t name = skip_word(s, 1);
   return name > 2 && std::isupper(static_cast<unsigned char>(s[1])) ? name : 0;
+}
+
+// $1 and #1 are parameters in LibreOffice; $10 and $1.50 are money.
+size_t number_sign(std::string_view s) {
+  if (s.size() < 2 || !digit(s[1])) return 0;
+  const bool longer = s.size() > 2 && digit(s[2]);
+  const bool fraction = s.size() > 3 && (s[2] == '.' || s[2] == ',') && digit(s[3]);
+  return longer || fraction ? 0 : 2;
 }
 
 size_t dollar(std::string_view s) {
@@ -68,7 +77,8 @@ size_t dollar(std::string_view s) {
   if (s[1] == '{') return enclosed(s, 1, '}', ".:-");
   if (s[1] == '(') return enclosed(s, 1, ')', ".:-");
   if (s[1] == '[') return enclosed(s, 1, ']', ".:- ");
-  return letter(s[1]) || s[1] == '_' ? skip_word(s, 1) : 0;
+  if (letter(s[1]) || s[1] == '_') return skip_word(s, 1);
+  return number_sign(s);
 }
 
 size_t brace(std::string_view s) { return enclosed(s, 0, '}', ".:!,$#[]%+-* <>="); }
@@ -101,7 +111,7 @@ size_t url(std::string_view s) {
   if (std::none_of(kSchemes.begin(), kSchemes.end(), [&](std::string_view scheme) { return s.starts_with(scheme); })) return 0;
   size_t end = 0;
   while (end < s.size() && s[end] > ' ' && s[end] < 0x7F && std::string_view("<>\"'`").find(s[end]) == std::string_view::npos) ++end;
-  while (end > 0 && std::string_view(".,;:!?)").find(s[end - 1]) != std::string_view::npos) --end;   // the sentence's own marks
+  while (end > 0 && std::string_view(".,;:!?)").find(s[end - 1]) != std::string_view::npos) --end;  // the sentence's own marks
   return end;
 }
 
@@ -109,16 +119,29 @@ size_t placeholder_at(std::string_view text, size_t i) {
   const std::string_view s = text.substr(i);
   const bool inside_word = i > 0 && word(text[i - 1]);
   switch (s[0]) {
-    case '%': return percent(s);
-    case '$': return dollar(s);
-    case '{': return brace(s);
-    case '@': return inside_word ? 0 : at_sign(s);
-    case '<': return tag(s);
-    case '&': return entity(s);
-    case '\\': return escape(s);
-    case '`': return backquote(s);
-    case 'h': case 'f': return inside_word ? 0 : url(s);
-    default: return 0;
+    case '%':
+      return percent(s);
+    case '$':
+      return dollar(s);
+    case '#':
+      return inside_word ? 0 : number_sign(s);
+    case '{':
+      return brace(s);
+    case '@':
+      return inside_word ? 0 : at_sign(s);
+    case '<':
+      return tag(s);
+    case '&':
+      return entity(s);
+    case '\\':
+      return escape(s);
+    case '`':
+      return backquote(s);
+    case 'h':
+    case 'f':
+      return inside_word ? 0 : url(s);
+    default:
+      return 0;
   }
 }
 

@@ -9,11 +9,12 @@
 namespace jumok {
 
 struct PlaceholderSpan {
-  size_t begin, end;   // bytes [begin, end) of the text
+  size_t begin, end;  // bytes [begin, end) of the text
 };
 
 // In order, not overlapping: printf and Python formats (%s %1$s %-5.2lf %(name)d %%), Qt (%1 %L1), Ruby (%{name} %<name>s), LibreOffice
-// (%PRODUCTNAME $[officename] $(ARG1)), braces ({name} {0:d} {} { $size }), shell and Perl ($name ${name}), autoconf (@name@), tags and comments
+// (%PRODUCTNAME $[officename] $(ARG1) $1 #1), braces ({name} {0:d} {} { $size }), shell and Perl ($name ${name}), autoconf (@name@), tags
+// and comments
 // (<b> </b> <br/>), entities (&amp;), escapes (\n), URLs, and text in `backquotes`. A percent sign before a space ("50% of") is none.
 std::vector<PlaceholderSpan> find_placeholders(std::string_view text);
 

@@ -7,7 +7,7 @@
 namespace jumok {
 namespace {
 
-constexpr size_t kMaxForms = 64;   // no language has more than 6 plural forms
+constexpr size_t kMaxForms = 64;  // no language has more than 6 plural forms
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v'; }
 
@@ -127,10 +127,14 @@ class Parser {
 
   std::string& current() {
     switch (part_) {
-      case Part::kContext: return *message_.context;
-      case Part::kPlural: return message_.id_plural;
-      case Part::kText: return message_.texts.back();
-      default: return message_.id;
+      case Part::kContext:
+        return *message_.context;
+      case Part::kPlural:
+        return message_.id_plural;
+      case Part::kText:
+        return message_.texts.back();
+      default:
+        return message_.id;
     }
   }
 
@@ -181,7 +185,8 @@ class Parser {
   }
 
   void finish_entry() {
-    if (part_ != Part::kNone && part_ != Part::kText) fail("{}:{}: expected a msgstr for the msgid of line {}", name_, line_, message_.line);
+    if (part_ != Part::kNone && part_ != Part::kText)
+      fail("{}:{}: expected a msgstr for the msgid of line {}", name_, line_, message_.line);
     if (part_ == Part::kText) {
       if (message_.id.empty() && !message_.context) {
         catalogue_.header = message_.texts.front();

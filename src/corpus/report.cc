@@ -1,9 +1,9 @@
 #include "corpus/report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
-
-#include <fmt/format.h>
 
 namespace jumok {
 namespace {
@@ -15,7 +15,8 @@ std::string shorten(const std::string& text) {
   constexpr size_t kBytes = 120;
   std::string line = text.substr(0, kBytes);
   while (line.size() < text.size() && !line.empty() && (static_cast<unsigned char>(text[line.size()]) & 0xC0) == 0x80) line.pop_back();
-  std::replace_if(line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   return line.size() < text.size() ? line + "…" : line;
 }
 
@@ -37,7 +38,8 @@ std::string json_name(size_t reason) {
 
 Json source_json(const SourceReport& source) {
   Json dropped = Json::object();
-  for (const size_t reason : reasons(source)) dropped[json_name(reason)] = {{"pairs", source.dropped[reason]}, {"example", source.example[reason]}};
+  for (const size_t reason : reasons(source))
+    dropped[json_name(reason)] = {{"pairs", source.dropped[reason]}, {"example", source.example[reason]}};
   return {{"kind", source.kind}, {"path", source.path}, {"read", source.read}, {"kept", source.kept}, {"dropped", dropped}};
 }
 
@@ -45,23 +47,42 @@ Json source_json(const SourceReport& source) {
 
 const char* drop_name(Drop reason) {
   switch (reason) {
-    case Drop::kKept: return "kept";
-    case Drop::kMalformed: return "wrong number of fields";
-    case Drop::kFuzzy: return "fuzzy";
-    case Drop::kEmpty: return "empty side";
-    case Drop::kMisencoded: return "damaged encoding";
-    case Drop::kPlaceholder: return "placeholder";
-    case Drop::kPlaceholderMismatch: return "placeholders differ";
-    case Drop::kNoWords: return "no words";
-    case Drop::kWrongSourceScript: return "source in another script";
-    case Drop::kWrongTargetScript: return "target in another script";
-    case Drop::kUntranslated: return "not translated";
-    case Drop::kTooShort: return "too short";
-    case Drop::kTooLong: return "too long";
-    case Drop::kLengthRatio: return "length ratio";
-    case Drop::kNumbers: return "numbers differ";
-    case Drop::kDuplicate: return "duplicate";
-    case Drop::kCount: break;
+    case Drop::kKept:
+      return "kept";
+    case Drop::kMalformed:
+      return "wrong number of fields";
+    case Drop::kFuzzy:
+      return "fuzzy";
+    case Drop::kEmpty:
+      return "empty side";
+    case Drop::kMisencoded:
+      return "damaged encoding";
+    case Drop::kPlaceholder:
+      return "placeholder";
+    case Drop::kPlaceholderMismatch:
+      return "placeholders differ";
+    case Drop::kNoWords:
+      return "no words";
+    case Drop::kFewLetters:
+      return "few letters";
+    case Drop::kWrongSourceScript:
+      return "source in another script";
+    case Drop::kWrongTargetScript:
+      return "target in another script";
+    case Drop::kUntranslated:
+      return "not translated";
+    case Drop::kTooShort:
+      return "too short";
+    case Drop::kTooLong:
+      return "too long";
+    case Drop::kLengthRatio:
+      return "length ratio";
+    case Drop::kNumbers:
+      return "numbers differ";
+    case Drop::kDuplicate:
+      return "duplicate";
+    case Drop::kCount:
+      break;
   }
   return "";
 }

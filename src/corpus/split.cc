@@ -37,7 +37,7 @@ class KeySet {
   bool touches(const Keys& keys) const { return keys_.count(keys.source) > 0 || keys_.count(keys.target) > 0; }
 
  private:
-  std::unordered_set<uint64_t> keys_;   // the sides are hashed with different seeds, so one set serves both
+  std::unordered_set<uint64_t> keys_;  // the sides are hashed with different seeds, so one set serves both
 };
 
 class Splitter {
@@ -48,7 +48,8 @@ class Splitter {
       keys_.push_back({key_hash(pairs[i].source, kSourceSide), key_hash(pairs[i].target, kTargetSide)});
       order_.push_back({split_order(pairs[i], options.seed), i});
     }
-    std::sort(order_.begin(), order_.end(), [](const Placed& a, const Placed& b) { return a.order != b.order ? a.order < b.order : a.index < b.index; });
+    std::sort(order_.begin(), order_.end(),
+              [](const Placed& a, const Placed& b) { return a.order != b.order ? a.order < b.order : a.index < b.index; });
   }
 
   std::vector<Part> run() {
@@ -107,7 +108,8 @@ uint64_t split_order(const TextPair& pair, uint64_t seed) {
 
 std::vector<Part> split_pairs(std::span<const TextPair> pairs, const Language& from, const SplitOptions& options) {
   check(options.dev >= 0 && options.test >= 0, "expected sizes of dev and test from 0 up, found {} and {}", options.dev, options.test);
-  check(options.max_fraction >= 0 && options.max_fraction <= 0.5, "expected a largest fraction of 0 to 0.5, found {}", options.max_fraction);
+  check(options.max_fraction >= 0 && options.max_fraction <= 0.5, "expected a largest fraction of 0 to 0.5, found {}",
+        options.max_fraction);
   return Splitter(pairs, from, options).run();
 }
 

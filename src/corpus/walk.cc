@@ -22,7 +22,7 @@ std::vector<fs::path> files_below(const fs::path& folder, const std::function<bo
   fs::recursive_directory_iterator walk(folder, error);
   check(!error, "{}: cannot be read: {}", folder.string(), error.message());
   for (const fs::recursive_directory_iterator end; walk != end;) {
-    std::error_code ignored;   // a broken link is no file
+    std::error_code ignored;  // a broken link is no file
     if (wanted(walk->path()) && walk->is_regular_file(ignored)) files.push_back(walk->path());
     walk.increment(error);
     check(!error, "{}: cannot be read: {}", folder.string(), error.message());

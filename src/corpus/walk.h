@@ -8,8 +8,8 @@
 
 namespace jumok {
 
-// All regular files below `folder` (links to files count, links to folders are not followed) for whose path `wanted` is true, sorted by path so
-// that results do not depend on the file system. Throws Error when `folder` is missing, no folder, or cannot be read.
+// All regular files below `folder` (links to files count, links to folders are not followed) for whose path `wanted` is true, sorted by
+// path so that results do not depend on the file system. Throws Error when `folder` is missing, no folder, or cannot be read.
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
                                                const std::function<bool(const std::filesystem::path&)>& wanted);
 

@@ -4,17 +4,20 @@
 add_library(jumok_options INTERFACE)
 target_compile_features(jumok_options INTERFACE cxx_std_20)
 target_include_directories(jumok_options INTERFACE
-  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 # -ffp-contract=off: one rounding per written operation, so that a row's bits do not depend on what the compiler fused where.
 # -Wno-missing-field-initializers: the fields an options struct is not given have their defaults.
 # -Wno-restrict: GCC 12 warns of overlapping copies in `"literal" + std::string` that cannot happen (GCC bug 105329).
 target_compile_options(jumok_options INTERFACE -Wall -Wextra -Wno-psabi -Wno-missing-field-initializers -ffp-contract=off
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
   # Run-time dispatch wants every target up to AVX3_DL; Highway 1.0.3 leaves that one out unless asked.
-  -DHWY_WANT_AVX3_DL)
+  -DHWY_WANT_AVX3_DL
+  # Three targets on x86 are enough: SSE2 (what every machine has), AVX2, AVX3_DL; each kernel file is compiled once for each.
+  "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3)")
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(JUMOK_SANITIZE)
-  target_compile_options(jumok_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  # -O1 -g1: fast enough to run every test, with lines in the reports; asserts stay on (no NDEBUG in Debug builds).
+  target_compile_options(jumok_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g1)
   target_link_options(jumok_options INTERFACE -fsanitize=address,undefined)
 endif()
 
@@ -22,7 +25,7 @@ set_property(GLOBAL PROPERTY JUMOK_LAYERS "")
 
 function(jumok_layer name)
   cmake_parse_arguments(LAYER "" "" "USES;LIBRARIES" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${name}/*.cc")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${name}/*.cc")
   list(TRANSFORM LAYER_USES PREPEND jumok_)
   if(sources)
     add_library(jumok_${name} STATIC ${sources})
@@ -44,7 +47,8 @@ function(jumok_library)
   set_target_properties(jumok PROPERTIES LINKER_LANGUAGE CXX)
   add_library(jumok::jumok ALIAS jumok)
   target_compile_features(jumok PUBLIC cxx_std_20)
-  target_include_directories(jumok PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
-  target_link_libraries(jumok PRIVATE jumok_options fmt::fmt ZLIB::ZLIB Threads::Threads OpenMP::OpenMP_CXX
+  target_include_directories(jumok PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  # Users of the archive link what it uses; they see neither its headers nor its compile options.
+  target_link_libraries(jumok PRIVATE fmt::fmt ZLIB::ZLIB Threads::Threads OpenMP::OpenMP_CXX
     jumok::onednn jumok::hwy jumok::sentencepiece jumok::utf8proc)
 endfunction()

@@ -6,12 +6,14 @@
 #define JUMOK_KERNELS_ATTENTION_SOFTMAX_INL_H_
 #endif
 
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include <cstdint>
 #include <limits>
 
 #include "kernels/attention-head-inl.h"
+#include "kernels/dropout-inl.h"
 #include "kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -33,13 +35,8 @@ struct DropoutRow {
   template <class D>
   HWY_INLINE hn::Mask<D> dropped(D d, int64_t j) const {
     const hn::RebindToUnsigned<D> du;
-    auto x = hn::Iota(du, column + static_cast<uint32_t>(j));
-    x = hn::Add(hn::Mul(x, hn::Set(du, 0x9e3779b9U)), hn::Set(du, seed));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
-    x = hn::Mul(x, hn::Set(du, 0x7feb352dU));
-    x = hn::Xor(x, hn::ShiftRight<15>(x));
-    x = hn::Mul(x, hn::Set(du, 0x846ca68bU));
-    x = hn::Xor(x, hn::ShiftRight<16>(x));
+    const auto columns = hn::Iota(du, column + static_cast<uint32_t>(j));
+    const auto x = LowBias32(du, hn::MulAdd(columns, hn::Set(du, 0x9e3779b9U), hn::Set(du, seed)));
     return hn::RebindMask(d, hn::Lt(x, hn::Set(du, threshold)));
   }
 };
@@ -76,6 +73,13 @@ HWY_INLINE float row_exp(float* e, int64_t n, float largest, const DropoutRow* d
     hn::StoreU(p, d, e + j);
   }
   return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+// max + log(sum) of many rows at once; -inf where the sum is 0, NaN where it is NaN (Log knows neither).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V log_sum_exp(D d, V max, V sum) {
+  const V rest = hn::IfThenElse(hn::Eq(sum, sum), hn::Set(d, kMinusInfinity), sum);
+  return hn::IfThenElse(hn::Gt(sum, hn::Zero(d)), hn::Add(max, hn::Log(d, sum)), rest);
 }
 
 // Backward, over the first n keys of a row:

@@ -4,7 +4,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention.cc"
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -112,11 +111,7 @@ void write_lse(const AttentionHead& h, Range block, const ForwardTile& tile, flo
   const F32 d;
   for (int64_t i = 0; i < block.size(); i += kLanes) {
     HWY_ALIGN float values[kLanes];
-    const Vec32 sum = hn::LoadU(d, tile.sum + i);
-    const Vec32 value = hn::Add(hn::LoadU(d, tile.max + i), hn::Log(d, sum));
-    // Log knows neither 0 nor NaN.
-    hn::Store(hn::IfThenElse(hn::Gt(sum, hn::Zero(d)), value, hn::IfThenElse(hn::Eq(sum, sum), hn::Set(d, kMinusInfinity), sum)), d,
-              values);
+    hn::Store(log_sum_exp(d, hn::LoadU(d, tile.max + i), hn::LoadU(d, tile.sum + i)), d, values);
     for (int64_t lane = 0; lane < std::min(kLanes, block.size() - i); ++lane) {
       lse[(h.query_begin + block.begin + i + lane) * heads] = values[lane];
     }

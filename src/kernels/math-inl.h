@@ -12,6 +12,19 @@ HWY_BEFORE_NAMESPACE();
 namespace jumok::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// x within [low, high]; a NaN stays one.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V Clamp(D d, V x, float low, float high) {
+  const V lo = hn::Set(d, low), hi = hn::Set(d, high);
+#if HWY_TARGET == HWY_SCALAR
+  // Its Min and Max prefer the number to the NaN.
+  return hn::IfThenElse(hn::Gt(x, hi), hi, hn::IfThenElse(hn::Lt(x, lo), lo, x));
+#else
+  // x86 takes the second operand when either is NaN, and NEON gives NaN.
+  return hn::Min(hi, hn::Max(lo, x));
+#endif
+}
+
 //   exp(x) = 2^n exp(r),   n = round(x / ln 2),   r = x - n ln 2 in [-ln 2 / 2, ln 2 / 2],   exp(r) = 1 + r + r² z(r)
 // z has degree 4, fitted minimax here (relative error of exp(r) 3.1e-9 = 0.05 ulp). At most 1.2 ulp.
 // exp(-inf) = 0, exp(x > 88.7229) = +inf, NaN gives NaN. Results below 1.7e-38 (x < -86.98) are 0: denormals are slow, and nothing here
@@ -19,8 +32,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Exp(D d, V x) {
   const hn::RebindToSigned<D> di;
-  // NaN must survive the two clamps: x86 min/max return the second operand when either is NaN.
-  x = hn::Min(hn::Set(d, 89.0f), hn::Max(hn::Set(d, -87.336f), x));
+  x = Clamp(d, x, -87.336f, 89.0f);
   // Adding 1.5·2^23 rounds to an integer; + 126 leaves n - 1 + 127, the exponent field of 2^(n-1), in the low bits of the sum. Half the
   // scale and a doubled polynomial reach from 2^-126 to overflow with a single multiplication.
   const V magic = hn::Set(d, 12582912.0f + 126.0f);
@@ -42,7 +54,7 @@ HWY_INLINE V Exp(D d, V x) {
 // At most 5 ulp (6 on targets without FMA), |tanh| <= 1, odd, NaN gives NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V Tanh(D d, V x) {
-  x = hn::Min(hn::Set(d, 9.0f), hn::Max(hn::Set(d, -9.0f), x));
+  x = Clamp(d, x, -9.0f, 9.0f);
   const V u = hn::Mul(x, x);
   V p = hn::MulAdd(hn::Set(d, -2.25383393e-11f), u, hn::Set(d, 5.63983384e-08f));
   p = hn::MulAdd(p, u, hn::Set(d, 5.15940592e-05f));
@@ -54,7 +66,7 @@ HWY_INLINE V Tanh(D d, V x) {
   q = hn::MulAdd(q, u, hn::Set(d, 0.865360081f));
   q = hn::MulAdd(q, u, hn::Set(d, 1.84063721f));
   const V y = hn::Div(hn::Mul(p, x), q);
-  return hn::Min(hn::Set(d, 1.0f), hn::Max(hn::Set(d, -1.0f), y));
+  return Clamp(d, y, -1.0f, 1.0f);
 }
 
 // sigmoid(x) = 1 / (1 + exp(-x)). At most 3 ulp down to x = -86.98 (1.7e-38), 0 somewhere below -88; NaN gives NaN.

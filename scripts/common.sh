@@ -19,7 +19,7 @@ quietly() {
   fi
 }
 
-# configure_and_build FOLDER CMAKE-OPTION... -- TARGET...: reuses what is there; ccache speeds up repeated builds where it is installed.
+# configure_and_build FOLDER CMAKE-OPTION... -- TARGET...: reuses what is there.
 configure_and_build() {
   local folder=$1 options=() start=$SECONDS
   shift
@@ -28,10 +28,6 @@ configure_and_build() {
     shift
   done
   shift || true
-  if command -v ccache >/dev/null; then
-    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-    export CCACHE_SLOPPINESS=pch_defines,time_macros   # what precompiled headers need
-  fi
   say "building in ${folder#"$project"/} with $jobs jobs"
   quietly "$folder/configure.log" cmake -S "$project" -B "$folder" -G Ninja "${options[@]}"
   quietly "$folder/build.log" cmake --build "$folder" -j "$jobs" --target "$@"

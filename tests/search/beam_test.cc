@@ -203,6 +203,14 @@ TEST(Beam, NbestListIsFullAndEveryEntryIsFinishedOrMarked) {
   }
 }
 
+// The end at once takes one of the two places for good, so one hypothesis goes on, although two of its children are likely.
+TEST(Beam, FinishedHypothesesKeepTheirPlaces) {
+  const Probabilities p{{{}, {{kEnd, .4}, {2, .35}, {3, .25}}}, {{2}, {{2, .5}, {3, .5}}}, {{2, 2}, {{2, .5}, {3, .5}}}};
+  TableModel model(4, from_probabilities(4, kEnd, p));
+  EXPECT_EQ(beam_search(model, options(2, 2))[0].size(), 2u);
+  EXPECT_EQ(model.rows_per_step, (std::vector<int>{1, 1, 1, 1}));
+}
+
 // BEA-10, by hand: the end symbol with .4 is no arg max beside a with .6.
 TEST(Beam, EndSymbolIsAcceptedOnlyAmongTheBestOfTheBeam) {
   TableModel model(4, from_probabilities(4, kEnd, {{{}, {{2, .6}, {kEnd, .4}}}, {{2}, {{3, .3}, {kEnd, .7}}}}));

@@ -98,6 +98,20 @@ TEST(Sampling, DrawsOfASentenceDependOnItsSeedAndNotOnTheBatch) {
   EXPECT_TRUE(some_differ);
 }
 
+TEST(Sampling, PositionsOfOneSentenceAreDrawnIndependently) {
+  const Table table = [](int, const Symbols& history) {
+    return history.size() > 2 ? std::vector<float>{kNever, 0, kNever, kNever, kNever, kNever}
+                              : std::vector<float>{kNever, kNever, 0, 0, 0, 0};
+  };
+  const int draws = 4000;
+  std::vector<uint64_t> seeds(draws);
+  std::iota(seeds.begin(), seeds.end(), 0);
+  TableModel model(6, table, std::vector<int>(draws, 0));
+  int equal = 0;
+  for (const Hypothesis& h : sample(model, kOptions, {}, seeds)) equal += h.tokens.at(0) == h.tokens.at(1);
+  EXPECT_NEAR(equal, draws / 4, 4.5 * std::sqrt(draws * .25 * .75));  // two of four equally likely words
+}
+
 TEST(Sampling, LogProbIsTheModelsWhateverWasDrawnFrom) {
   const Table table = random_table(10, 9);
   TableModel model(10, table);

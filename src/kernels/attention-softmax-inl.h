@@ -36,7 +36,7 @@ struct DropoutRow {
   HWY_INLINE hn::Mask<D> dropped(D d, int64_t j) const {
     const hn::RebindToUnsigned<D> du;
     const auto columns = hn::Iota(du, column + static_cast<uint32_t>(j));
-    const auto x = LowBias32(du, hn::MulAdd(columns, hn::Set(du, 0x9e3779b9U), hn::Set(du, seed)));
+    const auto x = LowBias32(du, hn::Add(hn::Mul(columns, hn::Set(du, 0x9e3779b9U)), hn::Set(du, seed)));
     return hn::RebindMask(d, hn::Lt(x, hn::Set(du, threshold)));
   }
 };

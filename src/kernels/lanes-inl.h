@@ -71,25 +71,32 @@ HWY_INLINE void for_columns(D d, int64_t n, const Body& body) {
   if (c < n) body(Part{static_cast<size_t>(n - c)}, c);
 }
 
-// Σ of the vectors term(part, column) over [0, n), in an order that depends on n alone: four chains, because an addition takes four cycles.
-// Rest lanes of the last term count as 0.
-template <class D, class Term>
-HWY_INLINE hn::TFromD<D> sum_columns(D d, int64_t n, const Term& term) {
+// Folds the columns of a row into one state, in an order that depends on n alone: step(part, column, state) for every vector, on four
+// states in turn, because an addition takes four cycles; then the states are merged, merge(a, b) twice two and once. A state holds vectors,
+// and starts as `start`.
+template <class D, class State, class Step, class Merge>
+HWY_INLINE State fold_columns(D d, int64_t n, const State& start, const Step& step, const Merge& merge) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  State s0 = start, s1 = start, s2 = start, s3 = start;
   int64_t c = 0;
   for (; c + 4 * lanes <= n; c += 4 * lanes) {
-    s0 = hn::Add(s0, term(Whole(), c));
-    s1 = hn::Add(s1, term(Whole(), c + lanes));
-    s2 = hn::Add(s2, term(Whole(), c + 2 * lanes));
-    s3 = hn::Add(s3, term(Whole(), c + 3 * lanes));
+    step(Whole(), c, s0);
+    step(Whole(), c + lanes, s1);
+    step(Whole(), c + 2 * lanes, s2);
+    step(Whole(), c + 3 * lanes, s3);
   }
-  for (; c + lanes <= n; c += lanes) s0 = hn::Add(s0, term(Whole(), c));
-  if (c < n) {
-    const Part part{static_cast<size_t>(n - c)};
-    s1 = hn::Add(s1, part.rest(d, term(part, c), hn::Zero(d)));
-  }
-  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  for (; c + lanes <= n; c += lanes) step(Whole(), c, s0);
+  if (c < n) step(Part{static_cast<size_t>(n - c)}, c, s1);
+  return merge(merge(s0, s1), merge(s2, s3));
+}
+
+// Σ of the vectors term(part, column) over [0, n). Rest lanes of the last term count as 0.
+template <class D, class Term>
+HWY_INLINE hn::TFromD<D> sum_columns(D d, int64_t n, const Term& term) {
+  using V = hn::Vec<D>;
+  const auto step = [&](auto part, int64_t c, V& sum) HWY_ATTR { sum = hn::Add(sum, part.rest(d, term(part, c), hn::Zero(d))); };
+  const auto merge = [](V a, V b) HWY_ATTR { return hn::Add(a, b); };
+  return hn::GetLane(hn::SumOfLanes(d, fold_columns(d, n, hn::Zero(d), step, merge)));
 }
 
 }  // namespace jumok::kernels::HWY_NAMESPACE

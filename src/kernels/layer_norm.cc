@@ -81,21 +81,26 @@ struct RowTerms {
   uint32_t seed;
 };
 
+struct GradientSums {
+  V32 g, gn;  // Σ g, Σ g (s - mean)
+};
+
 HWY_INLINE RowTerms row_terms(const AddNorm& in, const float* s, const float* dy, float mean, float rstd) {
   const F32 d;
   const int64_t columns = in.x.columns;
   const V32 vm = hn::Set(d, mean);
-  V32 gn0 = hn::Zero(d), gn1 = gn0;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const float g = sum_columns(d, columns, [&](auto part, int64_t c) HWY_ATTR {
+  const auto step = [&](auto part, int64_t c, GradientSums& sums) HWY_ATTR {
     // In rest lanes dy loads as 0, so both products vanish.
-    const V32 scaled = hn::Mul(part.load(d, dy + c), part.load(d, in.gamma + c));
-    V32& chain = (c / lanes) % 2 ? gn1 : gn0;
-    chain = hn::MulAdd(scaled, hn::Sub(part.load(d, s + c), vm), chain);
-    return scaled;
-  });
-  const float gn = hn::GetLane(hn::SumOfLanes(d, hn::Add(gn0, gn1)));
+    const V32 g = hn::Mul(part.load(d, dy + c), part.load(d, in.gamma + c));
+    sums.g = hn::Add(sums.g, g);
+    sums.gn = hn::MulAdd(g, hn::Sub(part.load(d, s + c), vm), sums.gn);
+  };
+  const auto merge = [](const GradientSums& a, const GradientSums& b) HWY_ATTR {
+    return GradientSums{hn::Add(a.g, b.g), hn::Add(a.gn, b.gn)};
+  };
+  const GradientSums sums = fold_columns(d, columns, GradientSums{hn::Zero(d), hn::Zero(d)}, step, merge);
   const float inverse = columns ? 1.0f / static_cast<float>(columns) : 0.0f;
+  const float g = hn::GetLane(hn::SumOfLanes(d, sums.g)), gn = hn::GetLane(hn::SumOfLanes(d, sums.gn));
   return {mean, rstd, g * inverse, gn * rstd * inverse, 0};
 }
 

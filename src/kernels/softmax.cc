@@ -24,20 +24,24 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct MaxAndSum {
   float max, sum;
 };
+struct MaxAndSumLanes {
+  V32 max, sum;
+};
 
 // The largest value of a row, and the plain sum of all. Where the row holds a NaN, the sum is NaN, the largest value may be anything.
 HWY_INLINE MaxAndSum row_max(const float* x, int64_t n) {
   const F32 d;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  V32 m0 = hn::Set(d, -kInfinity), m1 = m0;
-  const V32 lowest = m0;
-  const float sum = sum_columns(d, n, [&](auto part, int64_t c) HWY_ATTR {
+  const V32 lowest = hn::Set(d, -kInfinity);
+  const auto step = [&](auto part, int64_t c, MaxAndSumLanes& row) HWY_ATTR {
     const V32 v = part.load(d, x + c);
-    V32& chain = (c / lanes) % 2 ? m1 : m0;
-    chain = hn::Max(chain, part.rest(d, v, lowest));
-    return v;
-  });
-  return {hn::GetLane(hn::MaxOfLanes(d, hn::Max(m0, m1))), sum};
+    row.max = hn::Max(row.max, part.rest(d, v, lowest));
+    row.sum = hn::Add(row.sum, v);
+  };
+  const auto merge = [](const MaxAndSumLanes& a, const MaxAndSumLanes& b) HWY_ATTR {
+    return MaxAndSumLanes{hn::Max(a.max, b.max), hn::Add(a.sum, b.sum)};
+  };
+  const MaxAndSumLanes row = fold_columns(d, n, MaxAndSumLanes{lowest, hn::Zero(d)}, step, merge);
+  return {hn::GetLane(hn::MaxOfLanes(d, row.max)), hn::GetLane(hn::SumOfLanes(d, row.sum))};
 }
 
 // Σ exp(x - max), the exponentials stored to y unless it is null.

@@ -17,7 +17,7 @@ inline constexpr int32_t kUnknown = 0, kStart = 1, kEnd = 2;
 
 enum class SubwordKind { kUnigram, kBpe, kChar, kWord };
 // How text is rewritten before it is cut. kNmtNfkc: NFKC, control characters out, all white space to spaces; kNfkc: NFKC only; kIdentity:
-// nothing.
+// nothing (a tab, for instance, is then unknown). A "▁" (U+2581) in text is a space in all of them.
 enum class SubwordNormalization { kNmtNfkc, kNfkc, kIdentity };
 
 struct SubwordOptions {
@@ -50,8 +50,9 @@ struct Decoded {
 // Immutable; every const function may be called from any number of threads at once.
 class Subwords {
  public:
-  // Learns a vocabulary. The result depends on the sentences, their order and the options only, on no thread count and no random number.
-  // Throws Error where the texts hold nothing but white space, or more characters than `vocabulary` has room for.
+  // Learns a vocabulary from all of the text, lines of any length included. Only U+2585 is never learnt, and "</s>" not as one piece. The
+  // result depends on the sentences, their order and the options only, on no thread count and no random number. Throws Error where the
+  // texts hold nothing but white space, or more characters than `vocabulary` has room for.
   static Subwords train(std::span<const std::string> sentences, const SubwordOptions& options, const LogSink& sink = {});
   // From the bytes of a SentencePiece model whose unknown, start and end symbols are 0, 1, 2 (its trainer's default). Throws Error
   // otherwise.
@@ -74,7 +75,8 @@ class Subwords {
   // it, all bytes of a character and all parts of "…" → "..." with the word they came from; a word cut in several by the normalisation
   // stays one.
   Encoded encode(std::string_view line) const;
-  // Byte pieces are joined to characters, kStart and kEnd skipped, kUnknown written as " ⁇ ". Passes clean_utf8, so it is one line whatever
+  // Byte pieces are joined to characters, kStart and kEnd skipped, kUnknown written as "⁇" (U+2047; with the
+  // spaces that the model file says, for models trained elsewhere). Passes clean_utf8, so it is one line whatever
   // the ids.
   std::string decode(std::span<const int32_t> ids) const;
   Decoded decode_words(std::span<const int32_t> ids) const;

@@ -103,6 +103,12 @@ TEST_F(CorpusTest, TheFingerprintSeesEveryChange) {
   }
 }
 
+TEST_F(CorpusTest, TheFingerprintSeesWhereSentencesEnd) {
+  const Lines target = {"d", "e"};
+  const auto early = build({"a", "b c"}, target), late = build({"a b", "c"}, target);  // the same ids in a row
+  EXPECT_NE(early.fingerprint(), late.fingerprint());
+}
+
 TEST_F(CorpusTest, PackedFromTheCorpusByNumber) {
   const auto corpus = build({"a", "bb", "c"}, {"e", "d", "aa"});
   const Ids pick = {2, 0};

@@ -23,6 +23,7 @@ constexpr int kOutputClosed = 128 + 13;   // what a shell reports for a program 
 // The order of --help.
 constexpr void (*kSubcommands[])(CLI::App&, Command&) = {
     add_corpus,
+    add_train,
     add_evaluate,
 };
 

@@ -46,6 +46,7 @@ class Settings {
     all_.push_back({std::move(key), std::move(help), std::move(range), get, set, true});
   }
 
+  void append(const Settings& more) { all_.insert(all_.end(), more.all_.begin(), more.all_.end()); }
   const std::vector<Setting>& all() const { return all_; }
 
   // Throws Error: an unknown key is answered with the nearest known one, a bad value with the range. `where` says where it was written.

@@ -1,0 +1,65 @@
+#include "train/events.h"
+
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace jumok {
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<Json> read_events(const fs::path& path, int64_t last_update) {
+  std::vector<Json> events;
+  if (!fs::exists(path)) return events;
+  std::istringstream lines(read_file(path));
+  for (std::string line; std::getline(lines, line);) {
+    Json event = Json::parse(line, nullptr, false);   // the last line may be half: the session was killed
+    if (event.is_object() && event.value("update", int64_t{0}) <= last_update) events.push_back(std::move(event));
+  }
+  return events;
+}
+
+void append(std::ofstream& file, const fs::path& path, const std::string& line) {
+  if (!file.is_open()) return;
+  file << line << '\n' << std::flush;
+  check(file.good(), "{}: cannot be written", path.string());
+}
+
+}  // namespace
+
+EventLog::EventLog(fs::path path, fs::path second, int64_t update, bool resume) : path_(std::move(path)), second_path_(std::move(second)) {
+  if (resume) events_ = read_events(path_, update);
+  std::string text;
+  for (const Json& e : events_) text += e.dump() + "\n";
+  write_file(path_, text);
+  file_.open(path_, std::ios::app | std::ios::binary);
+  check(file_.is_open(), "{}: cannot be written", path_.string());
+  if (second_path_.empty()) return;
+  second_.open(second_path_, std::ios::app | std::ios::binary);
+  check(second_.is_open(), "{}: cannot be written", second_path_.string());
+}
+
+void EventLog::write(const Json& event) {
+  events_.push_back(event);
+  const std::string line = event.dump();
+  append(file_, path_, line);
+  append(second_, second_path_, line);
+}
+
+TrainingCurves curves_of(const std::vector<Json>& events) {
+  TrainingCurves curves;
+  for (const Json& e : events) {
+    const std::string kind = e.value("event", "");
+    const double update = e.value("update", 0.0), seconds = e.value("seconds", 0.0), loss = e.value("loss", 0.0);
+    if (kind == "train") {
+      curves.training.push_back({update, seconds, loss, e.value("tokens_per_second", 0.0), e.value("rate", 0.0)});
+    } else if (kind == "valid") {
+      curves.validation.push_back({update, seconds, loss, e.value("bleu", 0.0), e.value("chrf", 0.0)});
+    }
+  }
+  return curves;
+}
+
+}  // namespace jumok

@@ -1,0 +1,238 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace jumok {
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+namespace {
+
+constexpr int kReportEvery = 20;       // updates between two lines of training.jsonl
+constexpr int kMostSkipped = 50;       // updates without a finite gradient, one after the other
+
+fs::path checkpoint_path(const fs::path& folder) { return folder / "state.safetensors"; }
+
+}  // namespace
+
+Trainer::Trainer(const TrainerInput& input)
+    : in_(input),
+      checkpoint_folder_(input.options.model / "checkpoint"),
+      lanes_(input.model, input.corpus, input.config, input.options.seed, input.workers),
+      peak_(peak_rate(input.config, input.model.config().width)) {
+  make_folder(checkpoint_folder_);
+  remove_leftovers(checkpoint_folder_);
+  remove_leftovers(in_.options.model);
+  if (in_.options.resume) {
+    resume();
+  } else {
+    start_fresh();
+  }
+  events_.emplace(in_.options.model / "training.jsonl", in_.options.log_json, state_.updates, in_.options.resume);
+}
+
+void Trainer::start_fresh() {
+  const int64_t n = in_.model.layout().size();
+  state_.parameters.resize(n);
+  state_.m.resize(n);
+  state_.v.resize(n);
+  in_.model.layout().initialise(state_.parameters.data(), in_.options.seed);
+  at_.corpus = in_.corpus.fingerprint();
+  snapshots_.emplace(checkpoint_folder_, in_.model.layout(), in_.config.average);
+}
+
+void Trainer::resume() {
+  load_checkpoint(checkpoint_path(checkpoint_folder_), in_.model.layout(), state_, at_);
+  check(at_.corpus == in_.corpus.fingerprint(),
+        "{}: the training data is not what this run began with; train a new model, or bring the old files back", in_.options.model.string());
+  seconds_before_ = at_.seconds;
+  snapshots_.emplace(checkpoint_folder_, in_.model.layout(), in_.config.average, at_.snapshots);
+}
+
+TrainResult Trainer::run() {
+  began_ = std::chrono::steady_clock::now();
+  check(in_.corpus.size() > 0, "{}: no pair of lines is left to train on", in_.options.source.string());
+  check_limits();
+  while (!end_) one_epoch();
+  finish();
+  TrainResult result;
+  result.end = *end_;
+  result.updates = state_.updates;
+  result.tokens = at_.tokens;
+  result.seconds = seconds();
+  result.parameters = in_.model.layout().count();
+  result.best_update = at_.best_update;
+  result.best_score = at_.best_score;
+  return result;
+}
+
+void Trainer::one_epoch() {
+  BatchOptions options;
+  options.batch_tokens = in_.config.batch_tokens;
+  const auto batches = plan_epoch(in_.corpus.source_lengths(), in_.corpus.target_lengths(), options, in_.options.seed, at_.epoch);
+  batches_in_epoch_ = batches.size();
+  while (at_.batch < static_cast<int64_t>(batches.size()) && !end_) one_update(batches[at_.batch]);
+  if (at_.batch < static_cast<int64_t>(batches.size())) return;
+  ++at_.epoch;
+  at_.batch = 0;
+  if (!end_) check_limits();
+}
+
+void Trainer::one_update(std::span<const int32_t> batch) {
+  const auto start = std::chrono::steady_clock::now();
+  // The dropout keys follow the batch, not the count of updates: a skipped update does not repeat the masks.
+  const uint64_t key = hash_words(static_cast<uint64_t>(at_.epoch), static_cast<uint64_t>(at_.batch));
+  const OutputLoss loss = lanes_.gradients(state_.parameters.data(), batch, key);
+  const UpdateResult result = update_parameters(state_, lanes_.blocks(), loss.tokens, in_.config, peak_, in_.workers);
+  ++at_.batch;
+  at_.tokens += loss.tokens;
+  window_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (result.skipped) {
+    ++skipped_in_a_row_;
+    check(skipped_in_a_row_ < kMostSkipped, "the gradient was not finite in {} updates in a row: lower train.rate or lengthen train.warm-up",
+          skipped_in_a_row_);
+    check_limits();
+    return;
+  }
+  skipped_in_a_row_ = 0;
+  report(loss, result);
+  after_update();
+}
+
+void Trainer::report(const OutputLoss& loss, const UpdateResult& result) {
+  window_.nll += loss.nll;
+  window_.tokens += loss.tokens;
+  last_loss_ = window_.nll / static_cast<double>(window_.tokens);
+  last_speed_ = static_cast<double>(window_.tokens) / window_.seconds;
+  if (state_.updates % kReportEvery == 0) {
+    events_->write({{"event", "train"},
+                    {"update", state_.updates},
+                    {"epoch", at_.epoch},
+                    {"seconds", seconds()},
+                    {"loss", last_loss_},
+                    {"tokens", at_.tokens},
+                    {"tokens_per_second", last_speed_},
+                    {"rate", result.rate},
+                    {"gradient_norm", result.gradient_norm}});
+    window_ = {};
+  }
+  if (!in_.options.progress) return;
+  TrainProgress p = progress();
+  p.fraction = fraction();
+  in_.options.progress(p);
+}
+
+void Trainer::after_update() {
+  const bool snapshot = state_.updates % in_.config.snapshot_every == 0;
+  const bool validation = in_.validation != nullptr && state_.updates % in_.config.validate_every == 0;
+  if (snapshot) snapshots_->add(state_.updates, state_.parameters.data());
+  if (validation) validate_now();
+  check_limits();
+  if (snapshot || validation) save();
+}
+
+void Trainer::validate_now() {
+  validated_update_ = state_.updates;
+  std::vector<float> candidate = state_.parameters;
+  std::vector<float> mean = snapshots_->mean();
+  if (!mean.empty() && validation_loss(in_.model, mean.data(), in_.validation->corpus, in_.workers) <
+                           validation_loss(in_.model, candidate.data(), in_.validation->corpus, in_.workers)) {
+    candidate = std::move(mean);
+  }
+  const ValidationScores scores = validate(in_.model, candidate.data(), *in_.validation, *in_.subwords.target, in_.workers);
+  double value = 0;
+  const bool best = is_better(scores, value);
+  if (best) {
+    at_.best_score = value;
+    at_.best_update = state_.updates;
+    at_.validations_without_best = 0;
+    keep_model(candidate);
+  } else {
+    ++at_.validations_without_best;
+  }
+  events_->write({{"event", "valid"},
+                  {"update", state_.updates},
+                  {"epoch", at_.epoch},
+                  {"seconds", seconds()},
+                  {"loss", scores.loss},
+                  {"perplexity", scores.perplexity},
+                  {"bleu", scores.bleu},
+                  {"chrf", scores.chrf},
+                  {"best", best}});
+  if (!in_.options.progress) return;
+  TrainProgress p = progress();
+  p.fraction = fraction();
+  p.validated = true;
+  p.valid_loss = scores.loss;
+  p.bleu = scores.bleu;
+  p.chrf = scores.chrf;
+  p.is_best = best;
+  in_.options.progress(p);
+}
+
+bool Trainer::is_better(const ValidationScores& scores, double& value) const {
+  switch (in_.config.metric) {
+    case Metric::kLoss: value = scores.loss; break;
+    case Metric::kBleu: value = scores.bleu; break;
+    case Metric::kChrf: value = scores.chrf; break;
+  }
+  if (at_.best_update < 0) return true;
+  return in_.config.metric == Metric::kLoss ? value < at_.best_score : value > at_.best_score;
+}
+
+void Trainer::keep_model(const std::vector<float>& parameters) {
+  write_parameters(in_.options.model / "model.safetensors", in_.model.layout(), parameters.data(),
+                   {{"format", "jumok"}, {"update", std::to_string(state_.updates)}});
+}
+
+void Trainer::save() {
+  at_.seconds = seconds();
+  at_.snapshots = snapshots_->updates();
+  save_checkpoint(checkpoint_path(checkpoint_folder_), in_.model.layout(), state_, at_);
+  snapshots_->prune();
+}
+
+void Trainer::finish() {
+  const bool stopped = *end_ == TrainEnd::kStopped;   // a run that will go on: no validation that an unbroken run would not have made
+  if (in_.validation != nullptr && !stopped && validated_update_ != state_.updates) validate_now();
+  if (in_.validation == nullptr || at_.best_update < 0) {
+    const std::vector<float> mean = stopped ? std::vector<float>() : snapshots_->mean();
+    keep_model(mean.empty() ? state_.parameters : mean);
+  }
+  save();
+}
+
+void Trainer::check_limits() {
+  const TrainOptions& o = in_.options;
+  if (o.stop != nullptr && o.stop->load()) end_ = TrainEnd::kStopped;
+  else if (o.max_updates > 0 && state_.updates >= o.max_updates) end_ = TrainEnd::kUpdates;
+  else if (o.max_epochs > 0 && at_.epoch >= o.max_epochs) end_ = TrainEnd::kEpochs;
+  else if (o.max_seconds > 0 && seconds() >= o.max_seconds) end_ = TrainEnd::kTime;
+  else if (in_.config.patience > 0 && at_.validations_without_best >= in_.config.patience) end_ = TrainEnd::kPatience;
+}
+
+double Trainer::seconds() const { return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+
+double Trainer::fraction() const {
+  const TrainOptions& o = in_.options;
+  double f = 0;
+  if (o.max_updates > 0) f = std::max(f, static_cast<double>(state_.updates) / static_cast<double>(o.max_updates));
+  if (o.max_epochs > 0) f = std::max(f, progress().epoch / static_cast<double>(o.max_epochs));
+  if (o.max_seconds > 0) f = std::max(f, seconds() / o.max_seconds);
+  return std::min(f, 1.0);
+}
+
+TrainProgress Trainer::progress() const {
+  TrainProgress p;
+  p.update = state_.updates;
+  p.epoch = static_cast<double>(at_.epoch) + (batches_in_epoch_ > 0 ? static_cast<double>(at_.batch) / static_cast<double>(batches_in_epoch_) : 0);
+  p.loss = last_loss_;
+  p.tokens_per_second = last_speed_;
+  p.seconds = seconds();
+  return p;
+}
+
+}  // namespace jumok

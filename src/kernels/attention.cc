@@ -87,15 +87,16 @@ void softmax_tile(const AttentionHead& h, Range rows, Range keys, float* max, fl
 
 // out = (out · before + Σ_j w_j v_j) · after
 void mix_tile(const AttentionHead& h, Range rows, Range keys, bool pack, ForwardTile& tile, Rows out) {
-  MixTask task{tile.weights, kTileKeys, tile.values, kTileColumns, nullptr, out.stride, 0, keys.begin > 0, tile.before, tile.after};
+  MixTask task{tile.weights, kTileKeys, nullptr, 0, nullptr, out.stride, 0, keys.begin > 0, tile.before, tile.after};
   for (int64_t c = 0; c < h.value_width; c += kTileColumns) {
     task.columns = std::min(kTileColumns, h.value_width - c);
     task.y = out.row(rows.begin) + c;
     const float* v = h.v + keys.begin * h.v_stride + c;
-    if (rows.size() == 1 && task.columns % kLanes == 0) {  // decoding: each value is read once, a copy would not pay
-      task.x = v;
-      task.x_stride = h.v_stride;
-    } else if (pack || h.value_width > kTileColumns) {
+    // Decoding reads each value once: a copy would not pay.
+    const bool in_place = rows.size() == 1 && task.columns % kLanes == 0;
+    task.x = in_place ? v : tile.values;
+    task.x_stride = in_place ? h.v_stride : kTileColumns;
+    if (!in_place && (pack || h.value_width > kTileColumns)) {
       pack_rows(v, h.v_stride, keys.size(), task.columns, tile.values, kTileColumns);
     }
     for (int64_t r = 0, n; r < rows.size(); r += n) {

@@ -5,7 +5,8 @@
 
 namespace jumok::kernels {
 
-// Sums `count` gradient blocks element by element as a fixed binary tree: ((0+1)+(2+3))+((4+5)+(6+7)), into blocks[0].
+// Sums `count` gradient blocks element by element as a fixed binary tree: ((0+1)+(2+3))+((4+5)+(6+7)), into blocks[0];
+// the other blocks are only read. A count that is not a power of two leaves out the missing right branches.
 // Works on elements [begin, end) and returns the sum of squares of the result over them (f64, fixed order).
 double sum_lanes(float* const* blocks, int count, int64_t begin, int64_t end);
 

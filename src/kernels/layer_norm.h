@@ -27,8 +27,8 @@ struct AddNormGradient {
   Rows dx, df;
   bool accumulate_x = false;   // dx += instead of dx =
   bool accumulate_f = false;
-  float* dgamma = nullptr;     // [D], accumulated
-  float* dbeta = nullptr;      // [D], accumulated
+  float* dgamma = nullptr;     // [D], accumulated; null: not wanted
+  float* dbeta = nullptr;      // [D], accumulated; null: not wanted
 };
 void add_norm_backward(const AddNorm& in, ConstRows s, const float* mean, const float* rstd, const AddNormGradient& gradient);
 

@@ -5,9 +5,9 @@
 
 namespace jumok::kernels {
 
-// y_r = softmax(x_r); in place allowed. A row whose values are all -inf gives zeros.
+// y_r = softmax(x_r); in place allowed. A row whose values are all -inf gives zeros; one that holds a NaN or +inf is NaN throughout.
 void softmax(ConstRows x, Rows y);
-// log Σ_c exp(x[r, c]) per row; -inf for a row of -inf (or no columns).
+// log Σ_c exp(x[r, c]) per row; -inf for a row of -inf (or no columns), NaN where a NaN or +inf is among the values.
 void log_sum_exp(ConstRows x, float* lse);
 
 // Cross-entropy against the smoothed target q = (1 - ε)·onehot + ε/V (Szegedy 2016; Vaswani 2017 §5.4), for logits [N, V] and targets [N] in [0, V):

@@ -65,6 +65,9 @@ TEST_P(SoftmaxTest, NanAndInfinityShow) {
         x.fill(others).at(0, at) = bad;
         softmax(x.view(), y.view());
         for (int64_t c = 0; c < 40; ++c) EXPECT_TRUE(std::isnan(y.at(0, c))) << bad << " at " << at;
+        float lse;
+        log_sum_exp(x.view(), &lse);
+        EXPECT_TRUE(std::isnan(lse));
       }
     }
   }

@@ -32,7 +32,7 @@ Variable attend(Context& context, const Variable& q, const Variable& k, const Va
   in.scale = 1 / std::sqrt(static_cast<float>(q.value.columns / heads));
   in.causal = call.causal;
   in.dropout = context.next_dropout(call.dropout.row_keys, call.dropout.rate);
-  if (call.maps != nullptr) append_maps(in, name, *call.maps);
+  if (call.maps != nullptr && (call.maps->only.empty() || call.maps->only == name)) append_maps(in, name, *call.maps);
   return scaled_dot(context, in);
 }
 

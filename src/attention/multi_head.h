@@ -19,6 +19,7 @@ struct AttentionMaps {
     int heads = 0;
     std::vector<std::vector<float>> weights;   // [sentence · H + head]: T × S row-major, before dropout
   };
+  std::string only;                 // the one attention wanted, by name; empty: all
   std::vector<Map> maps;
 };
 

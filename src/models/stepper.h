@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace jumok {
@@ -15,6 +16,9 @@ class Stepper {
   virtual int vocabulary() const = 0;                 // V
   virtual int sentences() const = 0;                  // sources in the batch
   virtual int source_length(int sentence) const = 0;  // S, in pieces with the end symbol
+
+  // Most symbols the model can be fed, one after the other (its last position).
+  virtual int longest_target() const { return std::numeric_limits<int>::max(); }
 
   // Feeds one symbol to each row. Row r continues row parents[r] of the previous call; at the first call parents[r] is the sentence number
   // and its state is empty. Rows may be dropped, copied and reordered freely as long as the rows of one sentence stay adjacent. A row's

@@ -19,6 +19,7 @@ class TransformerStepper : public Stepper {
 
   int vocabulary() const override { return model_.config().target_vocabulary; }
   int sentences() const override { return source_.sentences(); }
+  int longest_target() const override { return model_.config().max_positions; }
   int source_length(int sentence) const override { return source_.length[sentence]; }
 
   std::span<float> step(std::span<const int32_t> parents, std::span<const int32_t> symbols) override {

@@ -1,12 +1,18 @@
 // Length normalisation, and the bound that says when a search may end.
 #pragma once
 
+#include <algorithm>
+
 #include <cmath>
+
+#include "models/stepper.h"
 
 namespace jumok {
 
-// The most new symbols of an output, the end symbol included: `max_length`, or 2·S + 10 where that is 0.
-inline int length_limit(int max_length, int source_length) { return max_length > 0 ? max_length : 2 * source_length + 10; }
+// The most new symbols of an output, the end symbol included: `max_length`, or 2·S + 10 where that is 0; never more than the model can be fed.
+inline int length_limit(int max_length, const Stepper& model, int sentence) {
+  return std::min(max_length > 0 ? max_length : 2 * model.source_length(sentence) + 10, model.longest_target());
+}
 
 //   score = log P / length^α
 // `length` counts the new tokens and the end symbol, >= 1; α >= 0.

@@ -1,0 +1,33 @@
+// Forced decoding: what the model thinks of given pairs, and what it attends to on the way.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/workers.h"
+#include "models/encoder_decoder.h"
+
+namespace jumok {
+
+// A pair as symbols, without start and end.
+struct SymbolPair {
+  std::vector<int32_t> source, target;
+};
+
+struct Forced {
+  double log_prob = 0;   // of the target and its end symbol
+  // The maps asked for; each holds this pair alone: weights[head], [T, S] with the end symbols.
+  std::vector<AttentionMaps::Map> maps;
+};
+
+struct ForcedOptions {
+  bool maps = false;
+  std::string only;              // the one attention wanted, by name; empty: all
+  int64_t batch_rows = 2048;     // target rows computed at once
+};
+
+// In the order of the pairs; a pair's bits depend neither on the others nor on the number of workers.
+std::vector<Forced> force(const EncoderDecoder& model, const float* parameters, const std::vector<SymbolPair>& pairs, const ForcedOptions& options,
+                          Workers& workers);
+
+}  // namespace jumok

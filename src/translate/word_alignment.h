@@ -1,0 +1,25 @@
+// From attention between subword symbols to links between words.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/multi_head.h"
+#include "jumok/translator.h"
+
+namespace jumok {
+
+// The weights of one sentence, mean over the heads: [T, S] of target symbols (end symbol last) by source symbols (end symbol last).
+struct SymbolWeights {
+  int rows = 0, columns = 0;
+  std::vector<float> weights;
+};
+SymbolWeights mean_over_heads(const AttentionMaps::Map& map, int sentence, int rows, int columns);
+
+// source_word [S - 1] and target_word [T - 1]: the word of each symbol, -1 for none. The end symbols' row and column are left out.
+Alignment word_alignment(const SymbolWeights& symbols, std::span<const int32_t> source_word, std::span<const int32_t> target_word,
+                         std::string_view source, std::string_view target);
+
+}  // namespace jumok

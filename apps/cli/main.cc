@@ -18,13 +18,17 @@ namespace {
 // Exit statuses: DESIGN of the command line, and part of its interface.
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
-constexpr int kOutputClosed = 128 + 13;   // what a shell reports for a program that SIGPIPE ended
+constexpr int kOutputClosed = 128 + 13;  // what a shell reports for a program that SIGPIPE ended
 
 // The order of --help.
 constexpr void (*kSubcommands[])(CLI::App&, Command&) = {
     add_corpus,
     add_train,
+    add_translate,
+    add_score,
     add_evaluate,
+    add_info,
+    add_bench,
 };
 
 constexpr char kExamples[] =
@@ -36,7 +40,7 @@ constexpr char kExamples[] =
 
 int report(std::string message, int status) {
   std::replace(message.begin(), message.end(), '\n', ' ');
-  std::fputs(fmt::format("jumok: {}\n", message).c_str(), stderr);   // where standard error is gone too, the status still tells
+  std::fputs(fmt::format("jumok: {}\n", message).c_str(), stderr);  // where standard error is gone too, the status still tells
   return status;
 }
 
@@ -48,7 +52,7 @@ void describe(CLI::App& app, Command& command) {
   app.option_defaults()->always_capture_default();
   for (const auto add : kSubcommands) add(app, command);
   app.require_subcommand(1);
-  app.footer(kExamples);   // after the subcommands, which would inherit it
+  app.footer(kExamples);  // after the subcommands, which would inherit it
 }
 
 int run(int argc, char** argv) {
@@ -58,7 +62,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     return command();
-  } catch (const CLI::Success& asked) {   // --help, --version
+  } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
     return report(describe_usage_error(app, error), kWrongUsage);
@@ -75,7 +79,7 @@ int guarded_main(int argc, char** argv) {
     return kOutputClosed;
   } catch (const std::bad_alloc&) {
     return report("out of memory", kFailed);
-  } catch (const std::exception& error) {   // Error, and what the libraries underneath throw
+  } catch (const std::exception& error) {  // Error, and what the libraries underneath throw
     return report(error.what(), kFailed);
   } catch (...) {
     return report("failed for an unknown reason", kFailed);

@@ -65,8 +65,9 @@ class Translator {
   // model has positions is cut, with a warning. The bits of a line's result depend on no other line.
   std::vector<std::vector<Translation>> translate(std::span<const std::string> lines, const TranslateOptions& options = {}) const;
 
-  // log P of each target given its source (forced decoding). Throws Error where the counts differ.
-  std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets) const;
+  // log P of each target given its source (forced decoding, with the same symbols left out as in the search). `first_line` is the number of
+  // the first pair, for warnings. Throws Error where the counts differ.
+  std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line = 1) const;
 
   // One self-contained HTML page with the cross-attention of every layer and head for each pair; `references` is empty or one a pair.
   std::string attention_page(const std::string& title, std::span<const std::string> sources, std::span<const std::string> targets,

@@ -154,15 +154,17 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
   return inside_->translate(lines, options);
 }
 
-std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets) const {
+std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
+                                         int64_t first_line) const {
   check(sources.size() == targets.size(), "expected as many targets as sources, found {} and {}", targets.size(), sources.size());
   std::lock_guard lock(inside_->mutex);
   const SubwordPair& subwords = inside_->model.subwords;
   std::vector<SymbolPair> pairs;
   std::vector<PairScore> scores;
   for (size_t i = 0; i < sources.size(); ++i) {
-    pairs.push_back({inside_->encode(*subwords.source, sources[i], fmt::format("source line {}", i + 1)).ids,
-                     inside_->encode(*subwords.target, targets[i], fmt::format("target line {}", i + 1)).ids});
+    const int64_t line = first_line + static_cast<int64_t>(i);
+    pairs.push_back({inside_->encode(*subwords.source, sources[i], fmt::format("source line {}", line)).ids,
+                     inside_->encode(*subwords.target, targets[i], fmt::format("target line {}", line)).ids});
     scores.push_back({0, static_cast<int64_t>(pairs.back().target.size()) + 1});
   }
   const std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, {}, inside_->workers);

@@ -26,6 +26,7 @@ void add_norm_backward(const Context& context, const AddNormStep& s) {
   Gradient& dsum = *s.out.sum.gradient;
   Gradient& dnormed = *s.out.normed.gradient;
   if (!dnormed.written && !dsum.written) return;
+  const TimedPart time(context.profile, Part::kNorm);
   if (!dnormed.written) {   // the norm itself had no reader: only the sum's gradient flows on
     const GradientSink none = sink(context.arena, s.out.normed);
     for (int64_t r = 0; r < none.tensor.rows; ++r) std::fill_n(none.tensor.row(r), none.tensor.columns, 0.0f);
@@ -51,6 +52,7 @@ void add_norm_backward(const Context& context, const AddNormStep& s) {
 }  // namespace
 
 AddNormResult add_norm(Context& context, const AddNormInput& in) {
+  const TimedPart time(context.profile, Part::kNorm);
   const int64_t rows = in.x.value.rows, width = in.x.value.columns;
   AddNormResult out;
   out.normed = context.result(rows, width);

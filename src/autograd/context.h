@@ -3,6 +3,7 @@
 
 #include "autograd/tape.h"
 #include "autograd/variable.h"
+#include "base/profile.h"
 #include "kernels/dropout.h"
 
 namespace jumok {
@@ -21,8 +22,8 @@ struct Context {
   const float* parameters = nullptr;   // the block the model's Parameters point into
   Tape* tape = nullptr;                // null: inference
   float* gradients = nullptr;          // same layout as `parameters`; gradients are added
-  float dropout_rate = 0;              // of this pass; 0 in inference
   uint32_t dropout_site = 0;           // counts the dropouts of the pass in program order
+  Profile* profile = nullptr;          // where the time goes, when somebody wants to know
 
   Tensor value(const Parameter& p) const { return {const_cast<float*>(parameters) + p.offset, p.rows, p.columns, p.stride}; }
   Tensor gradient(const Parameter& p) const { return {gradients + p.offset, p.rows, p.columns, p.stride}; }

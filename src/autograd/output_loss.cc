@@ -50,6 +50,7 @@ void for_each_chunk(Context& context, const OutputLossInput& in, Use use) {
 }  // namespace
 
 OutputLoss output_loss(Context& context, const OutputLossInput& in) {
+  const TimedPart time(context.profile, Part::kOutputLoss);
   check_targets(in);
   const bool recording = context.tape != nullptr;
   GradientSink dhidden;

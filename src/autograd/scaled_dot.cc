@@ -30,6 +30,7 @@ void clear(const Tensor& t) {
 // The kernel has one accumulate flag for all three; where they differ (keys that are also values), fresh ones start from zero.
 void scaled_dot_backward(const Context& context, const ScaledDotInput& in, const Variable& out, const float* lse) {
   if (!out.gradient->written) return;
+  const TimedPart time(context.profile, Part::kAttention);
   const GradientSink sinks[] = {sink(context.arena, in.q), sink(context.arena, in.k), sink(context.arena, in.v)};
   kernels::AttentionGradient g;
   g.accumulate = std::any_of(std::begin(sinks), std::end(sinks), [](const GradientSink& s) { return s.accumulate; });
@@ -54,7 +55,10 @@ void scaled_dot_backward(const Context& context, const ScaledDotInput& in, const
 Variable scaled_dot(Context& context, const ScaledDotInput& in) {
   const Variable out = context.result(in.q.value.rows, in.v.value.columns);
   float* lse = context.tape != nullptr ? context.arena.allocate<float>(in.q.value.rows * in.heads).data() : nullptr;
-  kernels::attention_forward(arguments(in), out.value, lse);
+  {
+    const TimedPart time(context.profile, Part::kAttention);
+    kernels::attention_forward(arguments(in), out.value, lse);
+  }
   if (context.tape != nullptr) {
     context.tape->record([context, in, out, lse] { scaled_dot_backward(context, in, out, lse); });
   }

@@ -1,6 +1,7 @@
 #include "data/parallel_corpus.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -81,6 +82,15 @@ void ParallelCorpus::add(std::span<const int32_t> source, std::span<const int32_
   lines_.push_back(line);
   source_lengths_.push_back(static_cast<int32_t>(source.size()));
   target_lengths_.push_back(static_cast<int32_t>(target.size()));
+}
+
+ParallelCorpus ParallelCorpus::from_symbols(std::span<const std::vector<int32_t>> sources, std::span<const std::vector<int32_t>> targets) {
+  check(sources.size() == targets.size(), "parallel symbols: expected equally many sentences, found {} and {}", sources.size(), targets.size());
+  CorpusOptions any_length;
+  any_length.max_length = std::numeric_limits<int>::max();
+  ParallelCorpus corpus;
+  for (size_t i = 0; i < sources.size(); ++i) corpus.add(sources[i], targets[i], static_cast<int64_t>(i), any_length, true);
+  return corpus;
 }
 
 ParallelCorpus ParallelCorpus::build(const Text& text, const CorpusOptions& options, Workers* workers) {

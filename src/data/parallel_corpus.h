@@ -49,6 +49,9 @@ class ParallelCorpus {
   static ParallelCorpus build_text(std::span<const std::string> lines, const Subwords& subwords, const CorpusOptions& options = {},
                                    Workers* workers = nullptr);
 
+  // From symbols as they are; equally many of both (Error otherwise).
+  static ParallelCorpus from_symbols(std::span<const std::vector<int32_t>> sources, std::span<const std::vector<int32_t>> targets);
+
   int size() const { return target_.size(); }
   std::span<const int32_t> source(int i) const { return source_[i]; }
   std::span<const int32_t> target(int i) const { return target_[i]; }

@@ -38,6 +38,7 @@ OutputLoss Lanes::run_lane(const float* parameters, std::span<const int32_t> sen
     memory.arena.reset();
     memory.tape.clear();
     Context context{memory.arena, parameters, &memory.tape, gradients};
+    if (profiling_) context.profile = &memory.profile;
     const OutputLoss l = run_micro_batch(context, micro_batch, update);
     sum.loss += l.loss;
     sum.nll += l.nll;
@@ -58,6 +59,19 @@ OutputLoss Lanes::run_micro_batch(Context& context, std::span<const int32_t> sen
   const OutputLoss loss = model_.loss(context, batch);
   context.tape->backward();
   return loss;
+}
+
+void Lanes::start_profile() {
+  profiling_ = true;
+  for (LaneMemory& m : memory_) m.profile = {};
+}
+
+Profile Lanes::profile() const {
+  Profile sum;
+  for (const LaneMemory& m : memory_) {
+    for (size_t i = 0; i < sum.seconds.size(); ++i) sum.seconds[i] += m.profile.seconds[i];
+  }
+  return sum;
 }
 
 int64_t Lanes::peak_arena_bytes() const {

@@ -16,6 +16,7 @@ namespace jumok {
 struct LaneMemory {
   Arena arena;
   Tape tape;
+  Profile profile;
 };
 
 class Lanes {
@@ -27,6 +28,9 @@ class Lanes {
 
   std::vector<std::vector<float>>& blocks() { return blocks_; }
   int64_t peak_arena_bytes() const;
+  // From now on every op's time is added up; profile() gives the sum over the workers.
+  void start_profile();
+  Profile profile() const;
 
  private:
   OutputLoss run_lane(const float* parameters, std::span<const int32_t> sentences, uint64_t update, LaneMemory& memory, float* gradients) const;
@@ -40,6 +44,7 @@ class Lanes {
   std::vector<int64_t> costs_;                  // of each sentence: its rows on both sides
   std::vector<std::vector<float>> blocks_;      // one gradient block a lane
   std::vector<LaneMemory> memory_;              // one a worker
+  bool profiling_ = false;
 };
 
 }  // namespace jumok

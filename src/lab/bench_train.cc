@@ -1,0 +1,93 @@
+#include "lab/bench_train.h"
+
+#include <chrono>
+#include <numeric>
+#include <thread>
+
+#include "base/rng.h"
+#include "gemm/worker_threads.h"
+#include "train/lanes.h"
+#include "train/optimizer.h"
+
+namespace jumok {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Matrices that a token is multiplied by: all but embeddings that are only looked up, and positions.
+int64_t count_product_weights(const EncoderDecoder& model) {
+  const bool output_is_target_embedding = model.config().tying != Tying::kNone;
+  int64_t n = 0;
+  for (const auto& e : model.layout().entries()) {
+    const bool lookup = e.name == "encoder.embedding.weight" || (e.name == "decoder.embedding.weight" && !output_is_target_embedding) ||
+                        e.name.find("positions") != std::string::npos;
+    if (!e.is_vector && !lookup) n += e.parameter.rows * e.parameter.columns;
+  }
+  return n;
+}
+
+ParallelCorpus random_corpus(const BenchTrainOptions& o, int64_t target_tokens) {
+  Rng rng(1);
+  std::vector<std::vector<int32_t>> sides[2];
+  for (int64_t tokens = 0; tokens < target_tokens;) {
+    const auto length = static_cast<size_t>(o.shortest + static_cast<int>(rng.below(o.longest - o.shortest + 1)));
+    for (auto& side : sides) {
+      std::vector<int32_t> s(length);
+      for (auto& id : s) id = static_cast<int32_t>(3 + rng.below(o.vocabulary - 3));
+      side.push_back(std::move(s));
+    }
+    tokens += static_cast<int64_t>(length) + 1;
+  }
+  return ParallelCorpus::from_symbols(sides[0], sides[1]);
+}
+
+}  // namespace
+
+BenchTrainResult bench_train(const BenchTrainOptions& o) {
+  ModelConfig config = model_preset(o.preset);
+  TrainConfig train;
+  train.dropout = 0.1;
+  Settings settings = model_settings(config);
+  settings.append(train_settings(train));
+  for (const std::string& s : o.settings) settings.set_assignment(s, "--set");
+  config.source_vocabulary = config.target_vocabulary = o.vocabulary;
+  const auto model = make_model(config);
+  const ParallelCorpus corpus = random_corpus(o, train.batch_tokens);
+  std::vector<int32_t> batch(corpus.size());
+  std::iota(batch.begin(), batch.end(), 0);
+
+  const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  BenchTrainResult result;
+  result.roof = measure_machine(threads, 1.0);
+  Workers workers(threads, prepare_model_thread);
+  Lanes lanes(*model, corpus, train, 1, workers);
+  OptimizerState state;
+  for (auto* block : {&state.parameters, &state.m, &state.v}) block->resize(model->layout().size());
+  model->layout().initialise(state.parameters.data(), 1);
+
+  constexpr int kWarmUp = 2;
+  std::vector<double> rates;
+  for (int u = 0; u < kWarmUp + o.updates; ++u) {
+    if (u == kWarmUp) lanes.start_profile();
+    const auto begin = Clock::now();
+    const OutputLoss loss = lanes.gradients(state.parameters.data(), batch, static_cast<uint64_t>(u));
+    const auto middle = Clock::now();
+    update_parameters(state, lanes.blocks(), loss.tokens, train, 1e-4, workers);
+    if (u < kWarmUp) continue;
+    result.optimiser_seconds += since(middle);
+    result.wall_seconds += since(begin);
+    result.tokens_per_update = loss.tokens;
+    rates.push_back(static_cast<double>(loss.tokens) / since(begin));
+  }
+  result.parameters = model->layout().count();
+  result.product_weights = count_product_weights(*model);
+  result.flop_per_token = 6.0 * static_cast<double>(result.product_weights);
+  result.tokens_per_second = spread_of(rates);
+  result.fraction_of_peak = result.tokens_per_second.median * result.flop_per_token / result.roof.fma;
+  result.profile = lanes.profile();
+  result.arena_bytes = lanes.peak_arena_bytes();
+  return result;
+}
+
+}  // namespace jumok

@@ -1,0 +1,41 @@
+#include "lab/machine.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/workers.h"
+#include "kernels/probe.h"
+
+namespace jumok {
+namespace {
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+MachineRoof measure_machine(int threads, double seconds) {
+  MachineRoof roof;
+  roof.threads = threads;
+  roof.processor = processor_name();
+  Workers workers(threads);
+  std::vector<double> fma(threads), read(threads);
+  workers.run(threads, [&](int i, int) { fma[i] = kernels::probe_fma(seconds / 2); });
+  workers.run(threads, [&](int i, int) { read[i] = kernels::probe_read(seconds / 2); });
+  for (const double rate : fma) roof.fma += rate;
+  for (const double rate : read) roof.read += rate;
+  return roof;
+}
+
+Spread spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  if (values.empty()) return {};
+  return {values[values.size() / 2], values.front(), values.back()};
+}
+
+}  // namespace jumok

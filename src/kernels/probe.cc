@@ -21,7 +21,9 @@ double FmaRound(float* sink) {
   const D d;
   constexpr int kSteps = 1000000;   // some milliseconds: a virtual machine's clock jumps now and then
   auto a = hn::Set(d, 1e-3f);
-  auto v0 = a, v1 = a, v2 = a, v3 = a, v4 = a, v5 = a, v6 = a, v7 = a, v8 = a, v9 = a, v10 = a, v11 = a;
+  // Each chain starts from its own number: equal ones would be computed once.
+  auto v0 = a, v1 = hn::Add(v0, a), v2 = hn::Add(v1, a), v3 = hn::Add(v2, a), v4 = hn::Add(v3, a), v5 = hn::Add(v4, a);
+  auto v6 = hn::Add(v5, a), v7 = hn::Add(v6, a), v8 = hn::Add(v7, a), v9 = hn::Add(v8, a), v10 = hn::Add(v9, a), v11 = hn::Add(v10, a);
   const auto m = hn::Set(d, 0.999f), c = hn::Set(d, sink[0]);
   for (int i = 0; i < kSteps; ++i) {
     v0 = hn::MulAdd(v0, m, c), v1 = hn::MulAdd(v1, m, c), v2 = hn::MulAdd(v2, m, c), v3 = hn::MulAdd(v3, m, c);

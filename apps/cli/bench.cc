@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "jumok/trainer.h"
 #include "lab/bench_train.h"
+#include "lab/bench_translate.h"
 #include "output.h"
 
 namespace jumok {
@@ -14,6 +15,7 @@ namespace {
 
 struct Options {
   BenchTrainOptions train;
+  BenchTranslateOptions translate;
   bool json = false;
 };
 
@@ -48,7 +50,7 @@ void print_parts(const BenchTrainResult& r) {
   write_output(fmt::format("  {:<24}{:5.1f} %\n", "waiting and the rest", 100 * (all - named) / all));
 }
 
-int run(const Options& o) {
+int run_train(const Options& o) {
   const BenchTrainResult r = bench_train(o.train);
   if (o.json) {
     write_output(to_json(o.train, r).dump(2) + "\n");
@@ -64,20 +66,63 @@ int run(const Options& o) {
   return 0;
 }
 
-}  // namespace
+int run_translate(const Options& o) {
+  const BenchTranslateOptions& t = o.translate;
+  const BenchTranslateResult r = bench_translate(t);
+  if (o.json) {
+    const nlohmann::ordered_json j = {
+        {"benchmark", "translate"},
+        {"preset", t.preset},
+        {"processor", r.roof.processor},
+        {"threads", t.threads},
+        {"fma_peak_gflops", r.roof.fma / 1e9},
+        {"read_gb_per_second", r.roof.read / 1e9},
+        {"sentences", t.sentences},
+        {"tokens_per_second", {{"median", r.tokens_per_second.median}, {"least", r.tokens_per_second.least}, {"most", r.tokens_per_second.most}}}};
+    write_output(j.dump(2) + "\n");
+    return 0;
+  }
+  write_output(fmt::format("{}: {} parameters, greedy, {} sentences of {} symbols a batch, {} steps\n", t.preset, r.parameters, t.sentences,
+                           t.source_length, t.target_length));
+  write_output(fmt::format("{}, {} threads: FMA peak {:.0f} GFLOP/s, memory {:.1f} GB/s\n", r.roof.processor, t.threads, r.roof.fma / 1e9,
+                           r.roof.read / 1e9));
+  write_output(fmt::format("{:.0f} target symbols/s (median; {:.0f} to {:.0f})\n", r.tokens_per_second.median, r.tokens_per_second.least,
+                           r.tokens_per_second.most));
+  return 0;
+}
 
-void add_bench(CLI::App& app, Command& command) {
-  auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("bench", "Measure the engine against the machine's roof");
-  sub->require_subcommand(1);
-  CLI::App* train = sub->add_subcommand("train", "Training speed of a preset on random sentences");
+void add_train_benchmark(CLI::App& sub, const std::shared_ptr<Options>& o, Command& command) {
+  CLI::App* train = sub.add_subcommand("train", "Training speed of a preset on random sentences");
   train->add_option("--preset", o->train.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
   train->add_option("--set", o->train.settings, "key=value, over the preset's; repeatable");
   train->add_option("--vocabulary", o->train.vocabulary, "Symbols of the joint vocabulary")->check(CLI::Range(8, 1000000))->capture_default_str();
   train->add_option("--threads", o->train.threads, "Threads; 0: one a core")->check(CLI::Range(0, 4096))->capture_default_str();
   train->add_option("--updates", o->train.updates, "Updates measured, after two of warm-up")->check(CLI::Range(1, 100000))->capture_default_str();
   train->add_flag("--json", o->json, "Print one JSON object");
-  train->callback([o, &command] { command = [o] { return run(*o); }; });
+  train->callback([o, &command] { command = [o] { return run_train(*o); }; });
+}
+
+void add_translate_benchmark(CLI::App& sub, const std::shared_ptr<Options>& o, Command& command) {
+  BenchTranslateOptions& t = o->translate;
+  CLI::App* translate = sub.add_subcommand("translate", "Greedy decoding speed of a preset with random parameters");
+  translate->add_option("--preset", t.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
+  translate->add_option("--set", t.settings, "key=value, over the preset's; repeatable");
+  translate->add_option("--vocabulary", t.vocabulary, "Symbols of the joint vocabulary")->check(CLI::Range(8, 1000000))->capture_default_str();
+  translate->add_option("--threads", t.threads, "Threads; each takes whole batches")->check(CLI::Range(1, 4096))->capture_default_str();
+  translate->add_option("--sentences", t.sentences, "Sentences of a batch")->check(CLI::Range(1, 100000))->capture_default_str();
+  translate->add_option("--batches", t.batches, "Rounds measured, after one of warm-up")->check(CLI::Range(1, 100000))->capture_default_str();
+  translate->add_flag("--json", o->json, "Print one JSON object");
+  translate->callback([o, &command] { command = [o] { return run_translate(*o); }; });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Command& command) {
+  auto o = std::make_shared<Options>();
+  CLI::App* sub = app.add_subcommand("bench", "Measure the engine against the machine's roof");
+  sub->require_subcommand(1);
+  add_train_benchmark(*sub, o, command);
+  add_translate_benchmark(*sub, o, command);
 }
 
 }  // namespace jumok

@@ -1,0 +1,57 @@
+#include "lab/bench_translate.h"
+
+#include <chrono>
+
+#include "base/rng.h"
+#include "gemm/worker_threads.h"
+#include "models/encoder_decoder.h"
+#include "search/greedy.h"
+#include "text/subwords.h"
+
+namespace jumok {
+namespace {
+
+std::vector<std::vector<int32_t>> random_sources(const BenchTranslateOptions& o) {
+  Rng rng(2);
+  std::vector<std::vector<int32_t>> sources(o.sentences, std::vector<int32_t>(o.source_length));
+  for (auto& s : sources) {
+    for (auto& id : s) id = static_cast<int32_t>(3 + rng.below(o.vocabulary - 3));
+  }
+  return sources;
+}
+
+}  // namespace
+
+BenchTranslateResult bench_translate(const BenchTranslateOptions& o) {
+  ModelConfig config = model_preset(o.preset);
+  Settings settings = model_settings(config);
+  for (const std::string& s : o.settings) settings.set_assignment(s, "--set");
+  config.source_vocabulary = config.target_vocabulary = o.vocabulary;
+  const auto model = make_model(config);
+  std::vector<float> parameters(model->layout().size());
+  model->layout().initialise(parameters.data(), 1);
+
+  SearchOptions search;
+  search.beam = 1;
+  search.start = kStart;
+  search.end = kEnd;
+  search.unknown = kUnknown;
+  search.max_length = search.min_length = o.target_length;
+  const PackedRows source = pack_source(random_sources(o));
+
+  BenchTranslateResult result;
+  result.roof = measure_machine(o.threads, 1.0);
+  result.parameters = model->layout().count();
+  Workers workers(o.threads, prepare_model_thread);
+  std::vector<double> rates;
+  for (int round = 0; round <= o.batches; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    workers.run(o.threads, [&](int, int) { greedy_search(*model->start(parameters.data(), source), search); });
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (round > 0) rates.push_back(static_cast<double>(o.threads) * o.sentences * o.target_length / seconds);
+  }
+  result.tokens_per_second = spread_of(rates);
+  return result;
+}
+
+}  // namespace jumok

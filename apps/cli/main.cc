@@ -27,6 +27,7 @@ constexpr void (*kSubcommands[])(CLI::App&, Command&) = {
     add_translate,
     add_score,
     add_evaluate,
+    add_lab,
     add_info,
     add_bench,
 };

@@ -24,6 +24,9 @@ int build(const CorpusCommand& command) {
   CorpusOptions options = command.corpus;
   for (const auto& [source, target] : command.pairs) options.pairs.emplace_back(source, target);
   options.columns = {command.columns.first, command.columns.second};
+  if (options.catalogues.empty() && options.help.empty() && options.tsv.empty() && options.pairs.empty()) {
+    throw CLI::ValidationError("corpus", "expected at least one of --catalogues, --libreoffice-help, --tsv and --pair");
+  }
   check(!std::filesystem::is_regular_file(command.output), "{}: expected a folder to write to, found a file", command.output.string());
   const Corpus corpus = build_corpus(options);
   write_corpus(corpus, command.output);

@@ -120,16 +120,18 @@ TEST_F(CorpusTest, CatalogueMessagesArePairedAndCounted) {
 }
 
 TEST_F(CorpusTest, CataloguesOfTwoLanguagesAreJoinedOnContextAndMessage) {
-  put("po/de.po",
-      "msgid \"\"\nmsgstr \"Language: de\\n\"\nmsgctxt \"menu\"\nmsgid \"Open\"\nmsgstr \"Datei öffnen\"\nmsgid \"Open\"\nmsgstr "
-      "\"offen\"\n");
-  put("po/ko.po",
-      "msgid \"\"\nmsgstr \"Language: ko\\n\"\nmsgid \"Open\"\nmsgstr \"열린\"\nmsgctxt \"menu\"\nmsgid \"Open\"\nmsgstr \"파일 열기\"\n");
+  const std::string header = "msgid \"\"\nmsgstr \"Language: ";
+  const auto entry = [](const std::string& context, const std::string& text) {
+    return (context.empty() ? "" : "msgctxt \"" + context + "\"\n") + "msgid \"Open\"\nmsgstr \"" + text + "\"\n";
+  };
+  put("po/de.po", header + "de\\n\"\n" + entry("menu", "Datei öffnen") + entry("", "offen") + entry("state", "geöffnet"));
+  put("po/ko.po", header + "ko\\n\"\n" + entry("state", "열림") + entry("", "열린") + entry("menu", "파일 열기"));
   const auto pairs = gather([&](const PairSink& sink) { read_catalogues(folder_ / "po", "de", "ko", sink); });
-  ASSERT_EQ(pairs.size(), 2U);
+  ASSERT_EQ(pairs.size(), 3U);
   EXPECT_EQ(pairs[0].source, "Datei öffnen");
   EXPECT_EQ(pairs[0].target, "파일 열기");
   EXPECT_EQ(pairs[1].target, "열린");
+  EXPECT_EQ(pairs[2].target, "열림");
 }
 
 TEST(Html, VariantsAreChosenNotGlued) {

@@ -15,7 +15,8 @@
 namespace jumok {
 namespace {
 
-constexpr int kSmallMap = 84;  // px, of the longer side
+constexpr double kSmallMap = 64, kSmallMapOfLong = 96;  // px, of the longer side; long: beyond kLong words, where the choice stands below
+constexpr double kLong = 32;
 
 void check_maps(const AttentionExample& example, size_t number) {
   check(example.layers > 0 && example.heads > 0, "sentence {}: expected at least one layer and head, found {} and {}", number,
@@ -86,7 +87,8 @@ std::string button(int layer, int head, std::string_view name, std::string_view 
 // A row of small maps for every layer, its mean first. Canvases: with 6 × 8 heads of 60 × 60 words, shapes would be 170 000 elements.
 std::string choice(const AttentionExample& example) {
   const double rows = static_cast<double>(example.rows.size()), columns = static_cast<double>(example.columns.size());
-  const double cell = std::min(kSmallMap / std::max({rows, columns, 1.0}), 9.0);
+  const double longer = std::max({rows, columns, 1.0});
+  const double cell = std::min((longer > kLong ? kSmallMapOfLong : kSmallMap) / longer, 7.0);
   const std::string canvas =
       fmt::format("<canvas width=\"{}\" height=\"{}\" style=\"width:{:.0f}px;height:{:.0f}px\"></canvas>", example.columns.size(),
                   example.rows.size(), std::max(columns * cell, 1.0), std::max(rows * cell, 1.0));
@@ -112,13 +114,13 @@ std::string section(const AttentionExample& example, size_t number) {
   std::string html = fmt::format("<section class=\"attention\">\n<h2>Sentence {}</h2>\n", number) + texts(example);
   if (!example.note.empty()) html += fmt::format("<p>{}</p>", escape(example.note));
   const std::string map = heat_map_svg({example.rows, example.columns, mean_of(example.maps), ""});
-  html += fmt::format("<figure><div class=\"now\"><b>{}</b><output></output></div><div class=\"scroll\">{}</div>",
+  html += fmt::format("<figure><div class=\"now\"><b>{}</b><output></output></div><div class=\"look\"><div class=\"scroll\">{}</div>",
                       single                ? "attention"
                       : example.layers == 1 ? "mean of all heads"
                                             : "mean of all layers and heads",
                       map);
   if (!single) html += choice(example);
-  return html + fmt::format("</figure>\n<script type=\"application/json\">{}</script>\n</section>\n", data_of(example));
+  return html + fmt::format("</div></figure>\n<script type=\"application/json\">{}</script>\n</section>\n", data_of(example));
 }
 
 std::string ramps() {
@@ -133,7 +135,7 @@ std::string attention_page(std::string_view title, std::span<const AttentionExam
   page.paragraph(
       "Each row of a map is one word of the translation, each column one word of the source; the darker a cell (on a dark screen: the "
       "lighter), the more "
-      "that output word attended to that source word. Point at a cell for its weight, choose a layer or a head below the map.");
+      "that output word attended to that source word. Point at a cell for its weight, choose a layer or a head beside or below the map.");
   for (size_t i = 0; i < examples.size(); ++i) {
     check_maps(examples[i], i + 1);
     page.markup(section(examples[i], i + 1));

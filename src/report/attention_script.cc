@@ -2,7 +2,8 @@
 
 namespace jumok {
 
-// Expects jumokRamps = {light: 64 colours, dark: 64 colours}. Without scripts the page still shows the mean map with its tooltips.
+// Expects jumokRamps = {light: 64 colours, dark: 64 colours}; the shade is weight^0.7 as in svg.h. Without scripts the page still shows the
+// mean map with its tooltips.
 std::string_view attention_script() {
   return R"js('use strict';
 (() => {
@@ -15,7 +16,7 @@ const unpack = text => {
   });
 };
 const mean = maps => maps[0].map((_, i) => maps.reduce((sum, map) => sum + map[i], 0) / maps.length);
-const shade = weight => Number.isNaN(weight) ? -1 : Math.round(weight * 63);
+const shade = weight => Number.isNaN(weight) ? -1 : Math.round(weight ** 0.7 * 63);
 
 const paint = (canvas, map, ramp) => {
   if (!map.length) return;

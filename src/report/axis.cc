@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "report/svg.h"
 
@@ -54,11 +55,16 @@ bool Axis::shows(double value) const { return std::isfinite(value) && (!logarith
 double Axis::place(double value) const { return logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low); }
 
 std::string Axis::label(double tick) const {
-  // Digits down to the distance of neighbours: 4.95, 5.00, 5.05.
   const double largest = std::max(std::abs(low), std::abs(high));
-  if (logarithmic || ticks.size() < 2 || largest >= 1e4 || largest < 1e-3) return short_number(tick, 6);
-  const double step = ticks[1] - ticks[0];
-  return fmt::format("{:.{}f}", tick, std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9));
+  if (logarithmic || ticks.size() < 2 || largest < 1e-3 || largest >= 1e15) return short_number(tick, 6);
+  const auto [unit, sign] = largest >= 1e9   ? std::pair{1e9, "G"}
+                            : largest >= 1e6 ? std::pair{1e6, "M"}
+                            : largest >= 1e4 ? std::pair{1e3, "k"}
+                                             : std::pair{1.0, ""};
+  // Digits down to the distance of neighbours: 4.95, 5.00, 5.05.
+  const double step = (ticks[1] - ticks[0]) / unit;
+  const int digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 9);
+  return tick == 0 ? "0" : fmt::format("{:.{}f}{}", tick / unit, digits, sign);
 }
 
 Axis make_axis(const std::vector<double>& values, const AxisOptions& options) {

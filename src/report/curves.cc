@@ -123,8 +123,8 @@ std::string line(const Chart& chart, const Series& s, size_t index) {
                           chart.across(s.x[i]), chart.down(s.y[i]), escape(s.name), short_number(s.y[i], 6), short_number(s.x[i], 6));
     }
   }
-  return fmt::format("<g class=\"s{}\"><path class=\"line\" stroke-dasharray=\"{}\" d=\"{}\"/>{}</g>", index % 8, kDashes[index % 8], path,
-                     dots);
+  return fmt::format("<g class=\"s{}\"><path class=\"line{}\" stroke-dasharray=\"{}\" d=\"{}\"/>{}</g>", index % 8,
+                     s.x.size() > kMaxDots ? " long" : "", kDashes[index % 8], path, dots);
 }
 
 // Names and last values at the right, pushed apart where the lines end close together.

@@ -28,8 +28,8 @@ double widest(const std::vector<std::string>& words, double font) {
 Layout layout_of(const HeatMap& map) {
   const size_t longest = std::max(map.rows.size(), map.columns.size());
   Layout layout{};
-  layout.cell = longest <= 16 ? 30 : longest <= 32 ? 24 : 19;
-  layout.font = longest <= 16 ? 14 : longest <= 32 ? 13 : 12;
+  layout.cell = longest <= 16 ? 30 : longest <= 32 ? 24 : longest <= 48 ? 19 : 15;
+  layout.font = longest <= 16 ? 14 : longest <= 32 ? 13 : longest <= 48 ? 12 : 11;
   const double label = widest(map.columns, layout.font);
   layout.left = kMargin + widest(map.rows, layout.font) + kGap;
   layout.top = (map.title.empty() ? kMargin : kMargin + kTitleHeight) + label * std::sin(kSlant * kPi / 180) + layout.font * 0.6 + kGap;
@@ -88,11 +88,12 @@ std::string legend(const Layout& layout, double y) {
     svg += fmt::format("<rect class=\"w{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\"/>", i, layout.left + kStep * i, y,
                        kStep + 0.2, kBarHeight);
   }
-  const double right = layout.left + kStep * kRampSteps;
-  for (const auto& [share, anchor, text] : {std::tuple{0.0, "start", "0"}, {0.5, "middle", "0.5"}, {1.0, "end", "1"}}) {
-    svg += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
-                       layout.left + (right - layout.left) * share, y + kBarHeight + 13, anchor, text);
+  const double length = kStep * kRampSteps;
+  for (const float weight : {0.0f, 0.1f, 0.25f, 0.5f, 1.0f}) {
+    svg += fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>",
+                       layout.left + length * ramp_step(weight) / (kRampSteps - 1), y + kBarHeight + 13, weight);
   }
+  const double right = layout.left + length;
   return svg + fmt::format("<text class=\"soft\" x=\"{:.1f}\" y=\"{:.1f}\">weight</text></g>", right + 8, y + kBarHeight);
 }
 

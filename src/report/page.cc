@@ -50,7 +50,8 @@ Page& Page::table(const std::vector<std::string>& header, const std::vector<std:
   }
   std::string html = "<figure><div class=\"scroll\"><table>";
   if (!caption.empty()) html += fmt::format("<caption>{}</caption>", escape(caption));
-  html += "<thead>" + table_row("th", header, numeric) + "</thead><tbody>";
+  const bool named = std::any_of(header.begin(), header.end(), [](const std::string& name) { return !name.empty(); });
+  html += (named ? "<thead>" + table_row("th", header, numeric) + "</thead>" : "") + "<tbody>";
   for (const auto& row : rows) html += table_row("td", row, numeric);
   return markup(html + "</tbody></table></div></figure>\n");
 }

@@ -17,7 +17,8 @@ class Page {
   Page& subheading(std::string_view text);
   Page& paragraph(std::string_view text);
   Page& formula(std::string_view text);  // set off, fixed-width, line breaks kept
-  // Every row as long as the header. Columns whose cells are all numbers (or empty, –) are set right-aligned with tabular figures.
+  // Every row as long as the header, which is not drawn where all its cells are empty. Columns whose cells are all numbers (or empty, –)
+  // are set right-aligned with tabular figures.
   Page& table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows, std::string_view caption = {});
   Page& figure(std::string_view svg, std::string_view caption = {});  // scrolls sideways where it is wider than the page
   Page& markup(std::string_view html);                                // as it is; the caller has escaped its texts

@@ -22,7 +22,7 @@ font:14px/1.55 ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospac
 figure{margin:1.25rem 0;background:var(--ground);border:1px solid var(--line);border-radius:.75rem;padding:.75rem;max-width:100%}
 .scroll{overflow-x:auto;max-width:100%}
 figure svg{display:block}
-figure svg.curves{max-width:100%;height:auto}
+figure svg.curves{width:100%;max-width:58rem;height:auto}
 figcaption,caption{color:var(--soft);font-size:.9rem;text-align:start;padding:.4rem .25rem .1rem}
 caption{caption-side:bottom}
 table{border-collapse:collapse;font-size:.95rem;line-height:1.45;background:var(--ground);min-width:20rem}
@@ -37,8 +37,11 @@ dl.texts dd.output{font-weight:600}
 @media (max-width:36rem){dl.texts{grid-template-columns:1fr;gap:0}dl.texts dd{margin-bottom:.5rem}}
 .now{display:flex;flex-wrap:wrap;gap:.1rem 1.2rem;align-items:baseline;padding:.1rem .25rem .5rem;min-height:2.2rem;font-size:.95rem}
 .now b{font-weight:650}.now output{color:var(--soft);font-variant-numeric:tabular-nums}
-.heads{display:grid;gap:.35rem .6rem;margin:.5rem 0 0;align-items:center;justify-content:start;overflow-x:auto;padding:3px}
-.heads button{appearance:none;border:1px solid var(--line);border-radius:.4rem;background:var(--ground);color:var(--soft);padding:4px;cursor:pointer;
+.look{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start}
+.look>*{min-width:0;max-width:100%}
+.look>.heads{flex:1 1 28rem}
+.heads{display:grid;gap:.3rem;margin:.5rem 0 0;align-items:center;justify-content:start;overflow-x:auto;padding:3px}
+.heads button{appearance:none;border:1px solid var(--line);border-radius:.4rem;background:var(--ground);color:var(--soft);padding:3px;cursor:pointer;
 font:inherit;font-size:.75rem;line-height:1.3;display:flex;flex-direction:column;align-items:center;gap:2px}
 .heads button:hover{border-color:var(--soft)}
 .heads button[aria-pressed=true]{border-color:var(--accent);box-shadow:0 0 0 1px var(--accent);color:var(--accent);font-weight:600}

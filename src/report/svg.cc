@@ -147,7 +147,7 @@ Ramp dark_ramp() {
 
 int ramp_step(float weight) {
   if (std::isnan(weight)) return 0;
-  return static_cast<int>(std::lround(std::clamp(weight, 0.0f, 1.0f) * (kRampSteps - 1)));
+  return static_cast<int>(std::lround(std::pow(std::clamp(weight, 0.0f, 1.0f), kRampPower) * (kRampSteps - 1)));
 }
 
 std::string svg_style() {
@@ -161,7 +161,7 @@ std::string svg_style() {
       ".jm .word{unicode-bidi:plaintext}.jm .on{font-weight:700;fill:var(--accent)}"
       ".jm .c:hover{stroke:var(--accent);stroke-width:2}.jm .nan{fill:var(--grid);stroke:var(--soft);stroke-dasharray:2 2}"
       ".jm .grid{stroke:var(--grid)}.jm .axis{stroke:var(--soft)}.jm "
-      ".line{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}"
+      ".line{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}.jm .long{stroke-width:1.4}"
       ".jm .dot{fill:var(--line);stroke:var(--ground)}.jm text.name{fill:var(--line);font-weight:600}";
   constexpr std::string_view kLightVariables = "--ink:#1a2433;--soft:#5b6675;--grid:#e3e8ee;--ground:#fff;--accent:#c44e00";
   constexpr std::string_view kDarkVariables = "--ink:#e6ebf2;--soft:#98a4b5;--grid:#2a3442;--ground:#12171f;--accent:#ff9b5c";

@@ -1,6 +1,7 @@
 #include "autograd/output_loss.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "gemm/gemm.h"
@@ -33,6 +34,15 @@ void chunk_backward(const Context& context, const OutputLossInput& in, int64_t b
   gemm::multiply_nn(g, context.value(in.weight), dhidden.tensor.row_slice(begin, g.rows), dhidden.accumulate);
   gemm::multiply_tn(g, in.hidden.value.row_slice(begin, g.rows), context.gradient(in.weight), true);
   if (in.bias.exists()) kernels::accumulate_columns(g, context.gradient(in.bias).data);
+}
+
+// The logits of symbols that may not be produced become -inf before the normalisation, as in a search; not that of a row's own target.
+void forbid(const OutputLossInput& in, int64_t begin, Tensor logits) {
+  for (int64_t r = 0; r < logits.rows; ++r) {
+    for (const int32_t symbol : in.forbidden) {
+      if (symbol != in.targets[begin + r]) logits.row(r)[symbol] = -std::numeric_limits<float>::infinity();
+    }
+  }
 }
 
 // Calls use(begin, logits) for each chunk of rows.
@@ -70,6 +80,7 @@ void output_logits(Context& context, const OutputLossInput& in, float* logits) {
 void output_nll(Context& context, const OutputLossInput& in, float* nll) {
   check_targets(in);
   for_each_chunk(context, in, [&](int64_t begin, Tensor logits) {
+    forbid(in, begin, logits);
     kernels::log_sum_exp(logits, nll + begin);
     for (int64_t r = 0; r < logits.rows; ++r) nll[begin + r] -= logits.row(r)[in.targets[begin + r]];
   });

@@ -12,6 +12,7 @@ struct OutputLossInput {
   Parameter weight, bias;               // [V, D], [1, V] or absent
   std::span<const int32_t> targets;     // [N], in [0, V): checked
   float smoothing = 0;
+  std::span<const int32_t> forbidden;   // of output_nll: symbols that a search may not produce, left out of the normalisation as there
 };
 struct OutputLoss {
   double loss = 0;       // Σ_n smoothed cross-entropy
@@ -26,7 +27,7 @@ OutputLoss output_loss(Context& context, const OutputLossInput& in);
 // The logits themselves, [N, V] without gaps (a decoding step, where N is a few hypotheses). `targets` is not read.
 void output_logits(Context& context, const OutputLossInput& in, float* logits);
 
-// -log p(target_n) of each row, [N] (inference; same chunks).
+// -log p(target_n) of each row, [N] (inference; same chunks). A forbidden symbol has probability 0 in every row but those whose target it is.
 void output_nll(Context& context, const OutputLossInput& in, float* nll);
 
 }  // namespace jumok

@@ -22,6 +22,7 @@ struct PairBatch {
   double attention_dropout = 0;         // on attention weights
   double smoothing = 0;                 // of the labels
   AttentionMaps* maps = nullptr;        // wanted weights, or null
+  std::span<const int32_t> forbidden;   // of nll: symbols left out of the normalisation unless they are the label, as in a search
 };
 
 // A model is a structure: it says what is computed from a parameter block, and holds none. Const while running, shared by any number of threads.

@@ -144,7 +144,7 @@ OutputLoss Transformer::loss(Context& context, const PairBatch& batch) const {
 
 void Transformer::nll(Context& context, const PairBatch& batch, float* nll) const {
   const Variable h = hidden(context, batch);
-  output_nll(context, {h, output_weight_, {}, batch.target.labels, 0}, nll);
+  output_nll(context, {h, output_weight_, {}, batch.target.labels, 0, batch.forbidden}, nll);
 }
 
 }  // namespace jumok

@@ -29,6 +29,8 @@ SearchOptions translation_search() {
   return options;
 }
 
+std::vector<int32_t> never_produced() { return {kStart, kUnknown}; }
+
 std::vector<std::vector<int32_t>> decoding_batches(const std::vector<std::vector<int32_t>>& sources, int64_t tokens) {
   std::vector<int32_t> order(sources.size());
   std::iota(order.begin(), order.end(), 0);

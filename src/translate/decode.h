@@ -25,5 +25,7 @@ std::vector<std::vector<int32_t>> decoding_batches(const std::vector<std::vector
 
 // The search options every translation starts from: the special symbols of the vocabulary.
 SearchOptions translation_search();
+// The symbols that such a search never produces.
+std::vector<int32_t> never_produced();
 
 }  // namespace jumok

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
 #include "data/batches.h"
 #include "tensor/arena.h"
 
@@ -29,8 +30,11 @@ void keep_maps(AttentionMaps& maps, const std::vector<int32_t>& batch, std::vect
 
 void force_batch(const EncoderDecoder& model, Context& context, const std::vector<SymbolPair>& pairs, const std::vector<int32_t>& batch,
                  const ForcedOptions& options, std::vector<Forced>& results) {
+  const size_t longest = static_cast<size_t>(model.config().max_positions) - 1;
   std::vector<std::vector<int32_t>> sources, targets;
   for (const int32_t i : batch) {
+    check(pairs[i].source.size() <= longest && pairs[i].target.size() <= longest, "pair {}: {} and {} symbols, the model takes {}", i,
+          pairs[i].source.size(), pairs[i].target.size(), longest);
     sources.push_back(pairs[i].source);
     targets.push_back(pairs[i].target);
   }
@@ -40,6 +44,7 @@ void force_batch(const EncoderDecoder& model, Context& context, const std::vecto
   AttentionMaps maps;
   maps.only = options.only;
   if (options.maps) pair_batch.maps = &maps;
+  pair_batch.forbidden = options.forbidden;
   std::vector<float> nll(target.labels.size());
   model.nll(context, pair_batch, nll.data());
   for (size_t b = 0; b < batch.size(); ++b) {

@@ -23,6 +23,7 @@ struct Forced {
 struct ForcedOptions {
   bool maps = false;
   std::string only;              // the one attention wanted, by name; empty: all
+  std::vector<int32_t> forbidden;   // symbols left out of the normalisation, as the search leaves them out
   int64_t batch_rows = 2048;     // target rows computed at once
 };
 

@@ -106,7 +106,11 @@ void Translator::Inside::add_alignments(std::span<const std::string> lines, cons
                                         std::vector<std::vector<Translation>>& results) const {
   std::vector<SymbolPair> pairs;
   for (size_t k = 0; k < asked.size(); ++k) {
-    for (const Hypothesis& h : found[k]) pairs.push_back({encoded[k].ids, h.tokens});
+    for (const Hypothesis& h : found[k]) {
+      pairs.push_back({encoded[k].ids, h.tokens});
+      // Only an output cut at the last position can be longer than forced decoding, which feeds the start symbol too, has room for.
+      if (static_cast<int>(h.tokens.size()) > longest()) pairs.back().target.resize(longest());
+    }
   }
   ForcedOptions forced_options;
   forced_options.maps = true;
@@ -167,7 +171,9 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
                      inside_->encode(*subwords.target, targets[i], fmt::format("target line {}", line)).ids});
     scores.push_back({0, static_cast<int64_t>(pairs.back().target.size()) + 1});
   }
-  const std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, {}, inside_->workers);
+  ForcedOptions options;
+  options.forbidden = never_produced();
+  const std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, options, inside_->workers);
   for (size_t i = 0; i < scores.size(); ++i) scores[i].log_prob = forced[i].log_prob;
   return scores;
 }

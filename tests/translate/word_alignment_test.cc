@@ -1,0 +1,78 @@
+// From symbol weights to word links, on weights set by hand.
+#include "translate/word_alignment.h"
+
+#include <gtest/gtest.h>
+
+namespace jumok {
+namespace {
+
+using Links = std::vector<std::pair<int, int>>;
+
+// Source "the cats" as ▁the ▁cat s, target "les chats" as ▁le s ▁chat s; weight 0.8 on the links 0-0 0-1 1-2 2-3, the rest on the end
+// symbol.
+SymbolWeights les_chats() {
+  return {5, 4, {0.8f, 0,    0,    0.2f,  //
+                 0.8f, 0,    0,    0.2f,  //
+                 0,    0.8f, 0,    0.2f,  //
+                 0,    0,    0.8f, 0.2f,  //
+                 0,    0,    0,    1}};
+}
+
+TEST(WordAlignment, LinksAreBetweenWordsNotPiecesSortedWithoutRepeats) {  // ALN-01
+  const Alignment a = word_alignment(les_chats(), std::vector<int32_t>{0, 1, 1}, std::vector<int32_t>{0, 0, 1, 1}, "the cats", "les chats");
+  EXPECT_EQ(a.links, (Links{{0, 0}, {1, 1}}));
+  EXPECT_EQ(a.source_words, (std::vector<std::string>{"the", "cats"}));
+  EXPECT_EQ(a.target_words, (std::vector<std::string>{"les", "chats"}));
+}
+
+TEST(WordAlignment, WeightsAreSummedOverSourcePiecesAndAveragedOverTargetPieces) {
+  SymbolWeights w = les_chats();
+  w.weights[2 * 4 + 2] = 0.1f;  // "▁chat" to "s": both pieces of "cats" count
+  const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1, 1}, std::vector<int32_t>{0, 0, 1, 1}, "the cats", "les chats");
+  const std::vector<float> expected = {0.8f, 0, 0, (0.8f + 0.1f + 0.8f) / 2};
+  ASSERT_EQ(a.weights.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(a.weights[i], expected[i], 1e-6) << i;
+}
+
+TEST(WordAlignment, TheMatrixHasAColumnASourceWordAndARowATargetWordWithoutEndSymbols) {  // ALN-02
+  const SymbolWeights w{4, 3, {0.5f, 0.3f, 0.2f, 0.1f, 0.7f, 0.2f, 0.6f, 0.3f, 0.1f, 0, 0, 1}};
+  const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0, 1, 2}, "a b", "x y z");
+  EXPECT_EQ(a.weights, (std::vector<float>{0.5f, 0.3f, 0.1f, 0.7f, 0.6f, 0.3f}));
+  EXPECT_EQ(a.links, (Links{{0, 0}, {0, 2}, {1, 1}}));
+  for (const auto& [source, target] : a.links) EXPECT_TRUE(source < 2 && target < 3);
+}
+
+TEST(WordAlignment, TheEndSymbolTakesNoLinkHoweverMuchOfTheWeightItHolds) {  // ALN-03
+  const SymbolWeights w{2, 3, {0.15f, 0.25f, 0.60f, 0, 0, 1}};
+  const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0}, "a b", "x");
+  EXPECT_EQ(a.links, (Links{{1, 0}}));
+  EXPECT_EQ(a.weights, (std::vector<float>{0.15f, 0.25f}));  // not renormalised: what is missing to 1 went to the end symbol
+}
+
+TEST(WordAlignment, PairsAreSourceThenTarget) {                          // ALN-04
+  const SymbolWeights w{3, 3, {0.1f, 0.9f, 0, 0.9f, 0.1f, 0, 0, 0, 1}};  // "B" from b, "A" from a
+  const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0, 1}, "a b", "B A");
+  EXPECT_EQ(a.links, (Links{{0, 1}, {1, 0}}));
+}
+
+TEST(WordAlignment, EmptySentencesAndSymbolsOfNoWordGiveNoLinks) {  // ALN-04
+  EXPECT_TRUE(word_alignment({1, 1, {1}}, {}, {}, "", "").links.empty());
+  const Alignment a = word_alignment({2, 2, {0.9f, 0.1f, 0, 1}}, std::vector<int32_t>{-1}, std::vector<int32_t>{0}, "a", "x");
+  EXPECT_TRUE(a.links.empty()) << "the only weight belongs to a symbol of no word";
+  EXPECT_TRUE(word_alignment({2, 1, {1, 1}}, {}, std::vector<int32_t>{0}, "", "x").links.empty());
+}
+
+TEST(WordAlignment, OfEqualWeightsTheFirstWordIsTaken) {
+  const Alignment a = word_alignment({2, 3, {0.4f, 0.4f, 0.2f, 0, 0, 1}}, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0}, "a b", "x");
+  EXPECT_EQ(a.links, (Links{{0, 0}}));
+}
+
+TEST(WordAlignment, HeadsAreAveraged) {
+  const AttentionMaps::Map map{"layer", 2, {{9}, {9}, {0.2f, 0.8f}, {0.6f, 0.4f}}};
+  const SymbolWeights mean = mean_over_heads(map, 1, 1, 2);
+  EXPECT_FLOAT_EQ(mean.weights[0], 0.4f);
+  EXPECT_FLOAT_EQ(mean.weights[1], 0.6f);
+}
+
+}  // namespace
+}  // namespace jumok

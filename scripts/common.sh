@@ -39,7 +39,7 @@ configure_and_build() {
 run_tests() {
   local folder=$1 status=0 log="$1/tests.log"
   shift
-  ctest --test-dir "$folder" --output-on-failure -j "$jobs" "$@" >"$log" 2>&1 || status=$?
+  ctest --test-dir "$folder" --output-on-failure --timeout 900 -j "$jobs" "$@" >"$log" 2>&1 || status=$?
   show_skipped "$folder/Testing/Temporary/LastTest.log"
   if [ $status -ne 0 ]; then
     # Of a failed program, what failed and not the cases that passed.

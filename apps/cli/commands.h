@@ -2,12 +2,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <functional>
 
 namespace jumok {
 
-// What the parsed command line asks for; the exit status is its result. It runs after parsing has ended, so wrong usage never does half the work.
+// What the parsed command line asks for; the exit status is its result. It runs after parsing has ended, so wrong usage never does half the
+// work.
 using Command = std::function<int()>;
 
 // Each adds one subcommand with its options to `app` and lets its callback set `command`:

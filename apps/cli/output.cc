@@ -34,7 +34,7 @@ void flush_output() {
 void close_output() {
   const bool failed_before = std::ferror(stdout) != 0;
   errno = 0;
-  if (std::fclose(stdout) != 0) fail_output(errno);   // some systems report a full disk or quota only here
+  if (std::fclose(stdout) != 0) fail_output(errno);  // some systems report a full disk or quota only here
   if (failed_before) fail_output(0);
 }
 

@@ -18,11 +18,12 @@ void write_output(std::string_view bytes);
 // Hands what is buffered to the system: for results that somebody waits for. Throws like write_output.
 void flush_output();
 
-// Flushes and closes standard output at the end of the program, whatever wrote to it (write_output, std::cout, printf). Throws like write_output.
+// Flushes and closes standard output at the end of the program, whatever wrote to it (write_output, std::cout, printf). Throws like
+// write_output.
 void close_output();
 
-// Once, first thing in main: a broken pipe becomes a failed write instead of a signal, and standard streams that the caller closed are filled
-// so that no file opened later takes their number and receives our output.
+// Once, first thing in main: a broken pipe becomes a failed write instead of a signal, and standard streams that the caller closed are
+// filled so that no file opened later takes their number and receives our output.
 void prepare_standard_streams();
 
 }  // namespace jumok

@@ -12,7 +12,7 @@ namespace jumok {
 namespace {
 
 constexpr int kBarCells = 24;
-constexpr char kBack[] = "\r\x1b[K";   // to the start of the line, and erase it
+constexpr char kBack[] = "\r\x1b[K";  // to the start of the line, and erase it
 
 bool is_terminal(std::FILE* stream) {
   const char* kind = std::getenv("TERM");

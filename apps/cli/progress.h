@@ -11,14 +11,14 @@
 namespace jumok {
 
 struct ProgressOptions {
-  std::string label;                // what runs: "train", "translate"
-  double total = 0;                 // the amount of work in `unit`s; 0 when not known: no bar and no time left then, only count and rate
-  std::string unit;                 // "lines", "updates"; empty: shares of `total` only, no count and no rate
-  double start = 0;                 // where resumed work begins; it does not count for the rate
-  double bar_seconds = 0.1;         // on a terminal, redrawn at most this often
-  double line_seconds = 10;         // elsewhere, the first line after this time; later ones after a tenth of the time passed, if that is longer
+  std::string label;         // what runs: "train", "translate"
+  double total = 0;          // the amount of work in `unit`s; 0 when not known: no bar and no time left then, only count and rate
+  std::string unit;          // "lines", "updates"; empty: shares of `total` only, no count and no rate
+  double start = 0;          // where resumed work begins; it does not count for the rate
+  double bar_seconds = 0.1;  // on a terminal, redrawn at most this often
+  double line_seconds = 10;  // elsewhere, the first line after this time; later ones after a tenth of the time passed, if that is longer
   std::FILE* stream = stderr;
-  bool quiet = false;               // show nothing at all; notes still appear
+  bool quiet = false;  // show nothing at all; notes still appear
 };
 
 // Any thread may call any function. The bar is taken back off the line when the object goes, so an error text starts on a clean line.
@@ -48,8 +48,8 @@ class Progress {
   ProgressOptions options_;
   bool terminal_;
   Clock::time_point begin_ = Clock::now();
-  double next_ = 0;                 // seconds since begin_ of the next display
-  std::string shown_;               // the line on the terminal now; empty: none
+  double next_ = 0;    // seconds since begin_ of the next display
+  std::string shown_;  // the line on the terminal now; empty: none
   std::mutex mutex_;
 };
 

@@ -83,7 +83,8 @@ std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& err
   std::string what;
   if (!unknown.empty()) {
     what = describe_unknown(where, unknown.front());
-  } else if (!subcommand_names(where).empty() && where.get_subcommands().empty() && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+  } else if (!subcommand_names(where).empty() && where.get_subcommands().empty() &&
+             dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     what = "expected a subcommand";
   } else {
     what = error.what();

@@ -11,7 +11,7 @@
 namespace jumok {
 
 TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "jumok test XXXXXX").string();   // the space is on purpose
+  std::string name = (std::filesystem::temp_directory_path() / "jumok test XXXXXX").string();  // the space is on purpose
   check(mkdtemp(name.data()) != nullptr, "{}: cannot be made", name);
   path_ = name;
 }

@@ -6,11 +6,12 @@
 namespace jumok {
 
 struct Outcome {
-  int status = 0;            // exit status; 128 + n when signal n ended it
-  std::string out, err;      // what it wrote to standard output and standard error
+  int status = 0;        // exit status; 128 + n when signal n ended it
+  std::string out, err;  // what it wrote to standard output and standard error
 };
 
-// `arguments` is shell text: quoting, redirections and pipes work. Standard input is empty unless redirected. In the text, $JUMOK_CLI is the program.
+// `arguments` is shell text: quoting, redirections and pipes work. Standard input is empty unless redirected. In the text, $JUMOK_CLI is
+// the program.
 Outcome run_jumok(const std::string& arguments);
 Outcome run_shell(const std::string& command);
 

@@ -1,9 +1,9 @@
 // The frame of the program: statuses, one-line errors, and output that cannot be written.
+#include "program.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include "program.h"
 
 namespace jumok {
 namespace {
@@ -27,7 +27,8 @@ TEST(Program, VersionGoesToStandardOutput) {
 }
 
 TEST(Program, WrongUsageIsStatus2WithOneLineOnStandardError) {
-  for (const char* arguments : {"", "evalute", "--verson", "evaluate --no-such-option", "corpus --no-such-option=1", "evaluate extra words"}) {
+  for (const char* arguments :
+       {"", "evalute", "--verson", "evaluate --no-such-option", "corpus --no-such-option=1", "evaluate extra words"}) {
     const Outcome outcome = run_jumok(arguments);
     EXPECT_EQ(outcome.status, 2) << arguments;
     EXPECT_EQ(outcome.out, "") << arguments;
@@ -56,9 +57,7 @@ TEST(Program, OutputOnAFullDeviceIsNoticedAlthoughTheWriteOnlyFailsAtTheEnd) {
   EXPECT_TRUE(one_line(outcome.err)) << outcome.err;
 }
 
-TEST(Program, ClosedStandardOutputIsAnErrorAndNotSilence) {
-  EXPECT_EQ(run_jumok("--version >&-").status, 1);
-}
+TEST(Program, ClosedStandardOutputIsAnErrorAndNotSilence) { EXPECT_EQ(run_jumok("--version >&-").status, 1); }
 
 TEST(Program, AReaderThatLeavesEarlyEndsItWithoutAWord) {
   // The reader is gone before the program starts, so that the outcome does not depend on timing.

@@ -79,11 +79,12 @@ TEST(Progress, ElsewhereThanOnATerminalShortWorkPrintsItsSummaryOnly) {
 }
 
 TEST(Progress, ElsewhereThanOnATerminalLinesArePlainAndCarryEveryFigure) {
-  const std::string text = plain_output({.label = "train", .total = 8, .unit = "updates", .line_seconds = 0}, [](const ProgressOptions& options) {
-    Progress progress(options);
-    ::usleep(1000);
-    progress.update(2, "loss 3.21");
-  });
+  const std::string text =
+      plain_output({.label = "train", .total = 8, .unit = "updates", .line_seconds = 0}, [](const ProgressOptions& options) {
+        Progress progress(options);
+        ::usleep(1000);
+        progress.update(2, "loss 3.21");
+      });
   EXPECT_TRUE(std::regex_match(text, std::regex("train   25%  2/8 updates  [0-9.kMGT]+ updates/s  0:00 left  loss 3.21\n"))) << text;
 }
 
@@ -97,20 +98,22 @@ TEST(Progress, WorkOfUnknownAmountShowsCountAndRateWithoutPercent) {
 }
 
 TEST(Progress, ResumedWorkDoesNotCountForTheRate) {
-  const std::string text = plain_output({.label = "train", .total = 2000000, .unit = "updates", .start = 1000000, .line_seconds = 0}, [](auto& options) {
-    Progress progress(options);
-    progress.update(1000000);
-  });
+  const std::string text =
+      plain_output({.label = "train", .total = 2000000, .unit = "updates", .start = 1000000, .line_seconds = 0}, [](auto& options) {
+        Progress progress(options);
+        progress.update(1000000);
+      });
   EXPECT_EQ(text, "train   50%  1.00M/2.00M updates\n");
 }
 
 TEST(Progress, QuietShowsNotesOnly) {
-  const std::string text = plain_output({.label = "train", .total = 8, .line_seconds = 0, .quiet = true}, [](const ProgressOptions& options) {
-    Progress progress(options);
-    progress.update(2);
-    progress.note("a warning");
-    progress.finish(8);
-  });
+  const std::string text =
+      plain_output({.label = "train", .total = 8, .line_seconds = 0, .quiet = true}, [](const ProgressOptions& options) {
+        Progress progress(options);
+        progress.update(2);
+        progress.note("a warning");
+        progress.finish(8);
+      });
   EXPECT_EQ(text, "a warning\n");
 }
 
@@ -129,7 +132,7 @@ TEST(Progress, OnATerminalTheBarStaysOnOneLineAndIsTakenBackForNotesAndAtTheEnd)
   const std::string text = read_all(leader);
   std::fclose(options.stream);
   ::close(leader);
-  const std::string back = "\r\x1b[K", bar = back + "train  ▕████████████            ▏   50%";   // 39 of 40 cells
+  const std::string back = "\r\x1b[K", bar = back + "train  ▕████████████            ▏   50%";  // 39 of 40 cells
   EXPECT_EQ(text, bar + back + "warning\r\n" + bar + back) << text;
 }
 

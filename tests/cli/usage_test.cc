@@ -24,7 +24,7 @@ TEST(NearMiss, CompletesAnUnambiguousBeginningOnly) {
 TEST(NearMiss, SaysNothingAboutStrangers) {
   EXPECT_EQ(near_miss("frobnicate", kCommands), "");
   EXPECT_EQ(near_miss("", kCommands), "");
-  EXPECT_EQ(near_miss("-", {"-h", "--help"}), "-h");   // one letter left out
+  EXPECT_EQ(near_miss("-", {"-h", "--help"}), "-h");  // one letter left out
   EXPECT_EQ(near_miss("train", {}), "");
 }
 
@@ -38,7 +38,7 @@ class UsageError : public ::testing::Test {
     app_.require_subcommand(1);
   }
   std::string describe(std::vector<std::string> words) {
-    std::reverse(words.begin(), words.end());   // CLI11 wants a vector back to front
+    std::reverse(words.begin(), words.end());  // CLI11 wants a vector back to front
     try {
       app_.parse(words);
     } catch (const CLI::ParseError& error) {

@@ -5,8 +5,8 @@
 
 namespace jumok::rules {
 
-// From the bottom to the top. A folder may name itself, the folders above it in the data flow as listed, the public headers ("jumok") and the
-// outside libraries given.
+// From the bottom to the top. A folder may name itself, the folders above it in the data flow as listed, the public headers ("jumok") and
+// the outside libraries given.
 std::vector<Layer> project_layers();
 
 }  // namespace jumok::rules

@@ -28,8 +28,8 @@ bool begins_with_any(const std::string& text, const std::set<std::string>& begin
 
 // System headers that belong to no library of their own: C, POSIX, Linux and the compiler's intrinsics.
 bool is_system_header(const std::string& name) {
-  static const std::set<std::string> kPosix = {"fcntl.h", "iconv.h", "unistd.h"};
-  const bool standard = name.find_first_of("./") == std::string::npos;   // <vector>
+  static const std::set<std::string> kPosix = {"fcntl.h", "iconv.h", "poll.h", "unistd.h"};
+  const bool standard = name.find_first_of("./") == std::string::npos;  // <vector>
   return standard || name.starts_with("sys/") || name.ends_with("intrin.h") || kPosix.count(name) > 0;
 }
 
@@ -39,7 +39,8 @@ bool may_include(const Layer& layer, const std::string& name, bool quoted) {
   const std::string first = name.substr(0, slash);
   if (first == "jumok" || begins_with_any(name, layer.libraries)) return true;
   if (!quoted) return is_system_header(name);
-  return slash == std::string::npos || first == own || layer.folders.count(first) + layer.folders.count(name) > 0;   // "x.h" lies beside the file that includes it
+  return slash == std::string::npos || first == own ||
+         layer.folders.count(first) + layer.folders.count(name) > 0;  // "x.h" lies beside the file that includes it
 }
 
 void check_folders_known(const fs::path& tree, const std::vector<Layer>& layers, Breaches& breaches) {
@@ -137,7 +138,11 @@ Breaches check_silence(const std::vector<Source>& sources) {
 }
 
 Breaches check_hygiene(const std::vector<Source>& sources) {
-  static const std::regex kUnfinished("\\b(TO" "DO|FIX" "ME|XX" "X)\\b");
+  static const std::regex kUnfinished(
+      "\\b(TO"
+      "DO|FIX"
+      "ME|XX"
+      "X)\\b");
   Breaches breaches;
   for (const Source& source : sources) {
     const bool header = source.path.ends_with(".h") && !source.path.ends_with("-inl.h");

@@ -13,22 +13,24 @@ using Breaches = std::vector<std::string>;
 
 // A source file without what a rule must not look at.
 struct Source {
-  std::string path;                 // relative to the tree, with '/'
-  std::vector<std::string> lines;   // as they stand
-  std::string code;                 // the same text with comments, string and character literals blanked out, newlines kept
+  std::string path;                // relative to the tree, with '/'
+  std::vector<std::string> lines;  // as they stand
+  std::string code;                // the same text with comments, string and character literals blanked out, newlines kept
 };
 
-// All *.h and *.cc below the given folders of `tree`, in alphabetical order; folders named "data" are left out. Folders that do not exist are skipped.
+// All *.h and *.cc below the given folders of `tree`, in alphabetical order; folders named "data" are left out. Folders that do not exist
+// are skipped.
 std::vector<Source> read_sources(const std::filesystem::path& tree, const std::vector<std::string>& folders);
 
 // Comments, strings (raw ones too) and character literals become spaces.
 std::string blank_comments_and_literals(const std::string& text);
 
-// One folder of src/ (or apps/cli, include/jumok): what its files may include besides itself, the public headers, the C++ library and the system.
+// One folder of src/ (or apps/cli, include/jumok): what its files may include besides itself, the public headers, the C++ library and the
+// system.
 struct Layer {
-  std::string folder;                        // "src/text"
-  std::set<std::string> folders;             // first parts of quoted includes, or single headers: "base", "kernels/rows.h"
-  std::set<std::string> libraries;           // beginnings of outside headers: "fmt/", "zlib.h"
+  std::string folder;               // "src/text"
+  std::set<std::string> folders;    // first parts of quoted includes, or single headers: "base", "kernels/rows.h"
+  std::set<std::string> libraries;  // beginnings of outside headers: "fmt/", "zlib.h"
 };
 
 // Every #include in a layer's folder names an allowed folder or library; every folder of src/ has a layer.
@@ -55,7 +57,7 @@ Breaches check_hygiene(const std::vector<Source>& sources);
 // A function's extent, found by its braces. `name` is the last identifier before the parameter list ("Progress::update").
 struct Function {
   std::string name;
-  int first = 0, last = 0;   // lines from 1, signature to closing brace
+  int first = 0, last = 0;  // lines from 1, signature to closing brace
 };
 std::vector<Function> find_functions(const std::string& code);
 

@@ -96,13 +96,17 @@ TEST_F(PlantedTree, OutsideLibrariesAreFoundOutsideTheirFolder) {
 }
 
 TEST_F(PlantedTree, WhatIsAllowedIsNotFound) {
-  plant("src/gemm/a.cc", "#include \"gemm/a.h\"\n#include <dnnl.hpp>\n#include <cstdint>\n#include \"base/error.h\"\n#include <fmt/format.h>\n");
-  plant("src/kernels/a.cc", "#include \"hwy/foreach_target.h\"\n#include <hwy/highway.h>\n#include \"kernels/lanes-inl.h\"\n#include <unistd.h>\n");
+  plant("src/gemm/a.cc",
+        "#include \"gemm/a.h\"\n#include <dnnl.hpp>\n#include <cstdint>\n#include \"base/error.h\"\n#include <fmt/format.h>\n");
+  plant("src/kernels/a.cc",
+        "#include \"hwy/foreach_target.h\"\n#include <hwy/highway.h>\n#include \"kernels/lanes-inl.h\"\n#include <unistd.h>\n");
   plant("apps/cli/a.cc", "#include <CLI/CLI.hpp>\n#include \"commands.h\"\n#include <jumok/error.h>\n#include \"lab/bench.h\"\n");
   EXPECT_EQ(check_includes(tree_, project_layers()), Breaches{});
 }
 
-TEST_F(PlantedTree, AFolderWithoutALayerIsFound) { EXPECT_EQ(includes("src/helpers/a.cc", ""), Breaches{"src/helpers: stands in no layer"}); }
+TEST_F(PlantedTree, AFolderWithoutALayerIsFound) {
+  EXPECT_EQ(includes("src/helpers/a.cc", ""), Breaches{"src/helpers: stands in no layer"});
+}
 
 std::string lines(int count) {
   std::string text;
@@ -133,7 +137,7 @@ TEST_F(PlantedTree, LongMembersConstructorsAndTestsAreFound) {
 }
 
 TEST_F(PlantedTree, BracesInCommentsAndLiteralsDoNotCount) {
-  const std::string text = "void f() {\n  // {\n  g(\"{\", '{', R\"({\")\", 1'000'000);  /* { */\n}\nvoid h() {\n}\n";
+  const std::string text = "void f() {\n  // {\n  g(\"{\", '{', U'{', u8\"{\", R\"({\")\", 1'000'000, 0x1'0p1);  /* { */\n}\nvoid h() {\n}\n";
   const auto functions = find_functions(blank_comments_and_literals(text));
   ASSERT_EQ(functions.size(), 2u);
   EXPECT_EQ(functions[0].last, 4);
@@ -156,15 +160,15 @@ TEST_F(PlantedTree, AnExceptionNeedsAReason) {
 }
 
 TEST_F(PlantedTree, PrintingAndExitingAreFound) {
-  for (const char* code : {"std::cout << 1;", "  std::cerr<<1;", "printf(\"x\");", "std::printf (\"x\");", "fputs(text, stderr);", "::exit(1);",
-                           "std::abort();", "if (bad) exit(1);", "fmt::print(\"x\");", "std::terminate();"}) {
+  for (const char* code : {"std::cout << 1;", "  std::cerr<<1;", "printf(\"x\");", "std::printf (\"x\");", "fputs(text, stderr);",
+                           "::exit(1);", "std::abort();", "if (bad) exit(1);", "fmt::print(\"x\");", "std::terminate();"}) {
     EXPECT_EQ(silence(std::string(code) + "\n").size(), 1u) << code;
   }
 }
 
 TEST_F(PlantedTree, WordsThatOnlyLookLikePrintingAreNotFound) {
-  for (const char* code : {"// exit(1) would be wrong", "fail(\"printf(\");", "snprintf(buffer, 3, f);", "stop.abort();", "loop->exit();", "on_exit(1);",
-                           "log::puts(1);", "int printed = 0;"}) {
+  for (const char* code : {"// exit(1) would be wrong", "fail(\"printf(\");", "snprintf(buffer, 3, f);", "stop.abort();", "loop->exit();",
+                           "on_exit(1);", "log::puts(1);", "int printed = 0;"}) {
     EXPECT_EQ(silence(std::string(code) + "\n"), Breaches{}) << code;
   }
 }

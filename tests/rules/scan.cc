@@ -11,6 +11,13 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
+// 1'000'000 holds digit separators, not characters: is the mark at `at` inside a word that begins with a digit?
+bool is_digit_separator(const std::string& text, size_t at) {
+  size_t begin = at;
+  while (begin > 0 && (is_word(text[begin - 1]) || text[begin - 1] == '\'')) --begin;
+  return begin < at && std::isdigit(static_cast<unsigned char>(text[begin]));
+}
+
 // The end (one past the last character) of the comment or literal that begins at `begin`; `begin` itself when none begins there.
 size_t literal_end(const std::string& text, size_t begin) {
   const auto after = [&](const std::string& mark, size_t from) {
@@ -24,15 +31,15 @@ size_t literal_end(const std::string& text, size_t begin) {
     return after(")" + text.substr(begin + 2, bracket - begin - 2) + "\"", bracket);
   }
   const char quote = text[begin];
-  // 1'000'000 holds digit separators, not characters.
-  const bool separator = quote == '\'' && begin > 0 && is_word(text[begin - 1]);
-  if ((quote != '"' && quote != '\'') || separator) return begin;
+  if ((quote != '"' && quote != '\'') || (quote == '\'' && is_digit_separator(text, begin))) return begin;
   size_t end = begin + 1;
   while (end < text.size() && text[end] != quote && text[end] != '\n') end += text[end] == '\\' ? 2 : 1;
   return std::min(end + 1, text.size());
 }
 
-int line_of(const std::string& text, size_t at) { return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(at), '\n')); }
+int line_of(const std::string& text, size_t at) {
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
+}
 
 // Preprocessor lines (with their continuations) end no statement and open no block.
 std::string blank_directives(std::string code) {
@@ -59,7 +66,8 @@ size_t closing_brace(const std::string& code, size_t open) {
   return code.size() - 1;
 }
 
-// The text from the last statement's end to a brace: does it head a scope that holds declarations (namespace, class), so that functions lie inside?
+// The text from the last statement's end to a brace: does it head a scope that holds declarations (namespace, class), so that functions lie
+// inside?
 bool heads_scope(const std::string& head) {
   static const std::regex kScope(R"(^\s*((inline\s+)?namespace\b|extern\s*$|(template\s*<[^{]*>\s*)?(class|struct|union|enum)\b[^()=]*$))");
   return std::regex_search(head, kScope);
@@ -99,7 +107,7 @@ std::string blank_comments_and_literals(const std::string& text) {
 std::vector<Function> find_functions(const std::string& raw) {
   const std::string code = blank_directives(raw);
   std::vector<Function> functions;
-  size_t statement = 0;   // where the statement that may turn out to be a function's head begins
+  size_t statement = 0;  // where the statement that may turn out to be a function's head begins
   for (size_t i = 0; i < code.size(); ++i) {
     if (code[i] == ';' || code[i] == '}' || ends_access_label(code, i)) statement = i + 1;
     if (code[i] != '{') continue;
@@ -110,7 +118,8 @@ std::vector<Function> find_functions(const std::string& raw) {
     }
     i = closing_brace(code, i);
     const size_t next = code.find_first_not_of(" \t\n", i + 1);
-    if (next != std::string::npos && std::string_view(",{)").find(code[next]) != std::string_view::npos) continue;   // a braced initialiser in a head
+    if (next != std::string::npos && std::string_view(",{)").find(code[next]) != std::string_view::npos)
+      continue;  // a braced initialiser in a head
     const std::string name = function_name(head);
     const size_t begin = code.find_first_not_of(" \t\n", statement);
     if (!name.empty()) functions.push_back({name, line_of(code, begin), line_of(code, i)});

@@ -14,8 +14,9 @@ struct HeatMap {
   std::string title;  // above the picture and read out by screen readers; may be empty
 };
 
-// One complete <svg> element. Every cell has a tooltip "row ← column: weight"; the scale (white 0 to dark blue 1) is drawn below the map.
-// Colours: the element's classes take them from the page (page.h) in light or dark; alone, the picture brings its own, for both.
+// One complete <svg> element. Every cell has a tooltip "row ← column: weight"; the scale (0 pale to 1 dark blue,
+// the shade growing as weight^0.7 so that small weights are told apart) is drawn below the map.
+// The picture carries its colours, for light and dark screens and for paper.
 // Throws Error where weights are not T × S.
 std::string heat_map_svg(const HeatMap& map);
 

@@ -28,7 +28,7 @@ Ramp dark_ramp();
 constexpr float kRampPower = 0.7f;  // the shade is weight^0.7: 0.02 and 0.1 must be told apart too
 int ramp_step(float weight);        // of a number from 0 to 1; beyond: the nearest end
 
-// The <style> every picture carries: ramp classes w0 … w63, line classes s0 … s7, text classes; dark only on a dark screen, never on paper.
+// The <style> every picture carries: ramp classes w0 … w63, line classes s0 … s7, text classes. Dark on a dark screen, never on paper.
 std::string svg_style();
 
 // "<svg …>" up to and with style, title and ground; `name` is read out by screen readers.

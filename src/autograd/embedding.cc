@@ -1,5 +1,6 @@
 #include "autograd/embedding.h"
 
+#include "base/error.h"
 #include "kernels/embedding.h"
 
 namespace jumok {
@@ -17,10 +18,20 @@ kernels::Embedding arguments(const Context& context, const EmbeddingInput& in) {
   return a;
 }
 
+// Rows of a table are read by number: a symbol of another vocabulary, or a sentence longer than the positions, must not read past its end.
+void check_range(std::span<const int32_t> numbers, int64_t limit, const char* what) {
+  for (size_t n = 0; n < numbers.size(); ++n) {
+    if (numbers[n] < 0 || numbers[n] >= limit) fail("{} {} at row {}: expected one in [0, {})", what, numbers[n], n, limit);
+  }
+}
+
 }  // namespace
 
 Variable embedding(Context& context, const EmbeddingInput& in) {
   const TimedPart time(context.profile, Part::kEmbedding);
+  check_range(in.ids, in.table.rows, "symbol");
+  if (in.learned_positions.exists()) check_range(in.position, in.learned_positions.rows, "position");
+  if (in.fixed_positions) check_range(in.position, in.fixed_positions.rows, "position");
   const Variable y = context.result(static_cast<int64_t>(in.ids.size()), in.table.columns);
   kernels::embedding_forward(arguments(context, in), y.value);
   if (context.tape != nullptr) {

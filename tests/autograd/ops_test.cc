@@ -125,6 +125,25 @@ TEST_F(OpTest, EmbeddingWithFixedAndLearnedPositions) {
   check([&](Context& c, auto&) { return std::vector{embedding(c, e)}; });
 }
 
+TEST_F(OpTest, EmbeddingRefusesSymbolsAndPositionsOutsideTheirTables) {
+  const Parameter table = place(5, 6), positions = place(3, 6);
+  Arena arena;
+  Context context{arena, values_.data()};
+  EmbeddingInput e;
+  e.table = table;
+  e.learned_positions = positions;
+  const std::vector<int32_t> good = {0, 2}, beyond_table = {0, 5}, beyond_positions = {0, 3}, negative = {-1, 0};
+  e.ids = e.position = good;
+  EXPECT_NO_THROW(embedding(context, e));
+  e.ids = beyond_table;
+  EXPECT_THROW(embedding(context, e), Error);
+  e.ids = negative;
+  EXPECT_THROW(embedding(context, e), Error);
+  e.ids = good;
+  e.position = beyond_positions;
+  EXPECT_THROW(embedding(context, e), Error);
+}
+
 TEST_F(OpTest, ScaledDotOverAPackedBatchWithHeadsCausalAndDropout) {
   const Parameter q = place(7, 6), k = place(8, 6), v = place(8, 6);
   const std::vector<int32_t> qb = {0, 3, 3}, ql = {3, 0, 4}, kb = {0, 3, 4}, kl = {3, 1, 4};

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/rng.h"
 
 namespace jumok {
 namespace fs = std::filesystem;
@@ -17,15 +20,27 @@ Json parse_config(const fs::path& path) {
   return config;
 }
 
+// A whole number above 0, of up to 64 bits: a larger one than expected must not wrap around to a good one.
+uint64_t positive(const Json& config, const char* key, const fs::path& path) {
+  check(config.contains(key) && config[key].is_number_unsigned() && config[key] > 0u, "{}: expected a positive integer \"{}\"", path.string(), key);
+  return config[key];
+}
+
 void check_format(const Json& config, const fs::path& path) {
-  check(config.contains("format_version") && config["format_version"].is_number_integer(), "{}: expected an integer \"format_version\"", path.string());
-  const int64_t version = config["format_version"];
-  check(version >= 1 && version <= kFormatVersion,
-        "{}: the model has format version {}, this program reads up to {}: a newer jumok is needed", path.string(), version, kFormatVersion);
+  const uint64_t version = positive(config, "format_version", path);
+  check(version <= kFormatVersion, "{}: the model has format version {}, this program reads up to {}: a newer jumok is needed", path.string(), version,
+        kFormatVersion);
 }
 
 int vocabulary(const Json& config, const char* key, const fs::path& path) {
-  check(config.contains(key) && config[key].is_number_integer() && config[key] > 0, "{}: expected a positive integer \"{}\"", path.string(), key);
+  const uint64_t size = positive(config, key, path);
+  check(size <= std::numeric_limits<int>::max(), "{}: {} = {}: no vocabulary is that large", path.string(), key, size);
+  return static_cast<int>(size);
+}
+
+bool flag(const Json& config, const char* key, const fs::path& path) {
+  check(config.contains(key) && config[key].is_boolean(), "{}: expected \"{}\" to be true or false, found {}", path.string(), key,
+        config.contains(key) ? config[key].dump() : "nothing");
   return config[key];
 }
 
@@ -34,24 +49,78 @@ std::vector<int64_t> file_shape(const ParameterLayout::Entry& e) {
   return {e.parameter.rows, e.parameter.columns};
 }
 
-void read_entry(const SafetensorsFile& file, const ParameterLayout::Entry& e, const std::string& prefix, float* block) {
+// The tensor of a parameter; Error when the file has none, or one of another shape.
+const NamedTensor& tensor_of(const SafetensorsFile& file, const ParameterLayout::Entry& e, const std::string& prefix) {
   const NamedTensor& tensor = file.at(prefix + e.name);
   check(tensor.shape == file_shape(e), "{}: tensor {}: expected shape [{}], found [{}]", file.where(), tensor.name, fmt::join(file_shape(e), ", "),
         fmt::join(tensor.shape, ", "));
-  const std::vector<float> values = to_f32(tensor);
+  return tensor;
+}
+
+std::vector<float> numbers_of(const SafetensorsFile& file, const NamedTensor& tensor) {
+  try {
+    return to_f32(tensor);
+  } catch (const Error& e) {
+    fail("{}: {}", file.where(), e.what());
+  }
+}
+
+void read_entry(const SafetensorsFile& file, const ParameterLayout::Entry& e, const std::string& prefix, float* block) {
+  const std::vector<float> values = numbers_of(file, tensor_of(file, e, prefix));
   const Parameter& p = e.parameter;
   for (int64_t r = 0; r < p.rows; ++r) {
     std::memcpy(block + p.offset + r * p.stride, values.data() + r * p.columns, sizeof(float) * p.columns);
   }
 }
 
-std::shared_ptr<const Subwords> read_subword_file(const fs::path& path, bool lowercase) {
+// Other programs write the tied output matrix a second time: equal is fine, different would silently be ignored.
+void check_tied_output(const SafetensorsFile& file, const NamedTensor& output) {
+  const NamedTensor* tied = file.find("embedding.weight");
+  if (tied == nullptr) tied = &file.at("decoder.embedding.weight");
+  check(output.shape == tied->shape && output.dtype == tied->dtype && output.bytes == tied->bytes,
+        "{}: the config ties the output to the embedding, but the file's output.weight differs from its {}", file.where(), tied->name);
+}
+
+// The file's tensors are the parameters of the layout, no more and no fewer: a config with too few layers must not pass unnoticed.
+void check_tensors(const SafetensorsFile& file, const ParameterLayout& layout) {
+  std::set<std::string_view> known;
+  for (const auto& e : layout.entries()) known.insert(tensor_of(file, e, "").name);
+  for (const NamedTensor& tensor : file.tensors()) {
+    if (known.contains(tensor.name)) continue;
+    check(tensor.name == "output.weight", "{}: tensor {}: the model that the config describes has no such parameter", file.where(), tensor.name);
+    check_tied_output(file, tensor);
+  }
+}
+
+// 64 bits, eight bytes at a time; 16 hexadecimal digits.
+std::string hash_of(std::string_view bytes) {
+  uint64_t key = mix64(bytes.size());
+  for (size_t i = 0; i < bytes.size(); i += 8) {
+    uint64_t word = 0;
+    for (size_t j = 0; j < 8 && i + j < bytes.size(); ++j) word |= uint64_t{static_cast<unsigned char>(bytes[i + j])} << (8 * j);
+    key = mix64(key ^ word);
+  }
+  return fmt::format("{:016x}", key);
+}
+
+// SentencePiece 0.1.97 can crash on a damaged model, so its bytes are compared with the hash in config.json first. Models without hashes load too.
+void check_hash(const Json& config, const fs::path& path, std::string_view bytes) {
+  if (!config.contains("subword_hash")) return;
+  const Json& hashes = config["subword_hash"];
+  const std::string name = path.filename().string(), config_path = (path.parent_path() / "config.json").string();
+  check(hashes.is_object() && hashes.contains(name) && hashes[name].is_string(), "{}: subword_hash: expected a text for {}", config_path, name);
+  const std::string expected = hashes[name], found = hash_of(bytes);
+  check(found == expected, "{}: damaged, or not the file this model was trained with: its hash is {}, {} says {}", path.string(), found, config_path,
+        expected);
+}
+
+std::shared_ptr<const Subwords> read_subword_file(const fs::path& path, const Json& config, bool lowercase) {
+  std::string bytes = read_file(path);
+  check_hash(config, path, bytes);
   try {
-    return std::make_shared<const Subwords>(Subwords::from_bytes(read_file(path), lowercase));
+    return std::make_shared<const Subwords>(Subwords::from_bytes(std::move(bytes), lowercase));
   } catch (const Error& e) {
-    const std::string text = e.what();
-    if (text.find(path.string()) != std::string::npos) throw;
-    fail("{}: {}", path.string(), text);
+    fail("{}: {}", path.string(), e.what());
   }
 }
 
@@ -82,17 +151,8 @@ void read_tensors(const SafetensorsFile& file, const ParameterLayout& layout, co
 }
 
 void read_parameters(const SafetensorsFile& file, const ParameterLayout& layout, float* block) {
+  check_tensors(file, layout);
   read_tensors(file, layout, "", block);
-  // Other programs write the tied output matrix a second time: equal is fine, different would silently be ignored.
-  const NamedTensor* output = file.find("output.weight");
-  const NamedTensor* tied = file.find("embedding.weight");
-  if (tied == nullptr) tied = file.find("decoder.embedding.weight");
-  const auto& entries = layout.entries();
-  const bool is_own = std::any_of(entries.begin(), entries.end(), [](const auto& e) { return e.name == "output.weight"; });
-  if (output != nullptr && tied != nullptr && !is_own) {
-    check(output->shape == tied->shape && output->bytes == tied->bytes,
-          "{}: the config ties the output to the embedding, but the file's output.weight differs from its {}", file.where(), tied->name);
-  }
 }
 
 void write_config(const fs::path& directory, const ModelConfig& config, const SubwordPair& subwords, const Json& training) {
@@ -104,15 +164,19 @@ void write_config(const fs::path& directory, const ModelConfig& config, const Su
   j["target_vocabulary"] = config.target_vocabulary;
   j["joint_vocabulary"] = subwords.joint();
   j["lowercase"] = subwords.source->lowercase();
-  j["model"] = model_settings(copy).to_json();
-  j["training"] = training;
+  const auto write_subwords = [&](const char* name, const Subwords& side) {
+    write_file(directory / name, side.bytes());
+    j["subword_hash"][name] = hash_of(side.bytes());
+  };
   make_folder(directory);
   if (subwords.joint()) {
-    write_file(directory / "joint.spm", subwords.source->bytes());
+    write_subwords("joint.spm", *subwords.source);
   } else {
-    write_file(directory / "source.spm", subwords.source->bytes());
-    write_file(directory / "target.spm", subwords.target->bytes());
+    write_subwords("source.spm", *subwords.source);
+    write_subwords("target.spm", *subwords.target);
   }
+  j["model"] = model_settings(copy).to_json();
+  j["training"] = training;
   write_file(directory / "config.json", j.dump(2) + "\n");
 }
 
@@ -121,13 +185,17 @@ ModelConfig read_config(const fs::path& directory, Json* training) {
   check(fs::is_directory(directory), "{}: expected a model directory, found {}", directory.string(), fs::exists(directory) ? "a file" : "nothing there");
   const Json j = parse_config(path);
   check_format(j, path);
-  check(j.value("architecture", "") == "transformer", "{}: architecture {}: expected \"transformer\"", path.string(),
+  check(j.contains("architecture") && j["architecture"] == "transformer", "{}: architecture {}: expected \"transformer\"", path.string(),
         j.contains("architecture") ? j["architecture"].dump() : "missing");
   ModelConfig config;
   model_settings(config).from_json(j.contains("model") ? j["model"] : Json(), path.string() + ": model");
   config.source_vocabulary = vocabulary(j, "source_vocabulary", path);
   config.target_vocabulary = vocabulary(j, "target_vocabulary", path);
-  config.validate();
+  try {
+    config.validate();
+  } catch (const Error& e) {
+    fail("{}: {}", path.string(), e.what());
+  }
   if (training != nullptr && j.contains("training")) *training = j["training"];
   return config;
 }
@@ -135,13 +203,13 @@ ModelConfig read_config(const fs::path& directory, Json* training) {
 SubwordPair read_subwords(const fs::path& directory) {
   const fs::path path = directory / "config.json";
   const Json j = parse_config(path);
-  const bool lowercase = j.contains("lowercase") && j["lowercase"].is_boolean() && j["lowercase"].get<bool>();
+  const bool lowercase = flag(j, "lowercase", path);
   SubwordPair pair;
-  if (j.contains("joint_vocabulary") && j["joint_vocabulary"] == true) {
-    pair.source = pair.target = read_subword_file(directory / "joint.spm", lowercase);
+  if (flag(j, "joint_vocabulary", path)) {
+    pair.source = pair.target = read_subword_file(directory / "joint.spm", j, lowercase);
   } else {
-    pair.source = read_subword_file(directory / "source.spm", lowercase);
-    pair.target = read_subword_file(directory / "target.spm", lowercase);
+    pair.source = read_subword_file(directory / "source.spm", j, lowercase);
+    pair.target = read_subword_file(directory / "target.spm", j, lowercase);
   }
   return pair;
 }
@@ -153,9 +221,11 @@ LoadedModel load_model(const fs::path& directory) {
   check(m.subwords.source->size() == m.config.source_vocabulary && m.subwords.target->size() == m.config.target_vocabulary,
         "{}: config.json speaks of {} source and {} target symbols, the subword models have {} and {}", directory.string(),
         m.config.source_vocabulary, m.config.target_vocabulary, m.subwords.source->size(), m.subwords.target->size());
+  const SafetensorsFile file = SafetensorsFile::read(directory / "model.safetensors");
   m.model = make_model(m.config);
+  check_tensors(file, m.model->layout());   // before memory is taken: a damaged config may ask for any amount
   auto block = std::make_shared<std::vector<float>>(m.model->layout().size());
-  read_parameters(SafetensorsFile::read(directory / "model.safetensors"), m.model->layout(), block->data());
+  read_tensors(file, m.model->layout(), "", block->data());
   m.parameters = std::move(block);
   return m;
 }

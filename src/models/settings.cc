@@ -92,7 +92,12 @@ nlohmann::ordered_json Settings::to_json() const {
 
 void Settings::from_json(const nlohmann::ordered_json& object, std::string_view where) {
   check(object.is_object(), "{}: expected an object of settings, found {}", where, object.type_name());
-  for (const auto& [key, value] : object.items()) set(key, value.is_string() ? value.get<std::string>() : value.dump(), where);
+  for (const auto& [key, value] : object.items()) {
+    const auto setting = std::find_if(all_.begin(), all_.end(), [&k = key](const Setting& s) { return s.key == k; });
+    const bool is_text = setting != all_.end() && setting->is_text;   // an unknown key is set()'s to refuse
+    check(setting == all_.end() || value.is_string() == is_text, "{}: {} = {}: expected {}", where, key, value.dump(), setting->range);
+    set(key, is_text ? value.get<std::string>() : value.dump(), where);
+  }
 }
 
 std::string nearest(std::string_view text, const std::vector<std::string>& candidates) {

@@ -1,0 +1,120 @@
+#include "models/config.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "models/encoder_decoder.h"
+
+namespace jumok {
+namespace {
+
+// Parameters of a Transformer, with D the width, F the feed-forward width, L layers a side, V symbols of one tied embedding:
+//   attention       four D × D matrices, four biases                     4 D² + 4 D
+//   feed-forward    D × F and back, two biases                           2 D F + F + D
+//   norm            gamma, beta                                          2 D
+//   encoder layer   one attention, feed-forward, two norms               4 D² + 2 D F + 9 D + F
+//   decoder layer   two attentions, feed-forward, three norms            8 D² + 2 D F + 15 D + F
+//   in all          L (12 D² + 4 D F + 24 D + 2 F) + V D, and pre-norm 4 D for the two last norms
+struct Shape {
+  const char* preset;
+  int layers, width, heads, feed_forward;
+  int64_t post_norm_without_embedding;
+};
+constexpr Shape kShapes[] = {
+    // Wu et al. 2021, "Good for Misconceived Reasons": 4 (12 · 16384 + 4 · 32768 + 24 · 128 + 2 · 256) = 4 · 331264
+    {"transformer-tiny", 4, 128, 4, 256, 1325056},
+    // ours: 4 (12 · 65536 + 4 · 262144 + 24 · 256 + 2 · 1024) = 4 · 1843200
+    {"transformer-small", 4, 256, 4, 1024, 7372800},
+    // Vaswani et al. 2017, table 3, base: 6 (12 · 262144 + 4 · 1048576 + 24 · 512 + 2 · 2048) = 6 · 7356416
+    {"transformer-base", 6, 512, 8, 2048, 44138496},
+    // the same, big: 6 (12 · 1048576 + 4 · 4194304 + 24 · 1024 + 2 · 4096) = 6 · 29392896
+    {"transformer-big", 6, 1024, 16, 4096, 176357376},
+};
+
+int64_t parameters(ModelConfig config, int vocabulary) {
+  config.source_vocabulary = config.target_vocabulary = vocabulary;
+  config.max_positions = 64;
+  return make_model(config)->layout().count();
+}
+
+TEST(Presets, HaveTheirPublishedShapes) {
+  ASSERT_EQ(preset_names().size(), std::size(kShapes));
+  for (const Shape& s : kShapes) {
+    const ModelConfig c = model_preset(s.preset);
+    EXPECT_EQ(c.encoder_layers, s.layers) << s.preset;
+    EXPECT_EQ(c.decoder_layers, s.layers) << s.preset;
+    EXPECT_EQ(c.width, s.width) << s.preset;
+    EXPECT_EQ(c.heads, s.heads) << s.preset;
+    EXPECT_EQ(c.feed_forward_width, s.feed_forward) << s.preset;
+    EXPECT_EQ(c.positions, Positions::kSinusoidal) << s.preset;
+    EXPECT_EQ(c.tying, Tying::kAll) << s.preset;
+    EXPECT_NO_THROW(c.validate()) << s.preset;
+  }
+}
+
+TEST(Presets, HaveTheParameterCountsWorkedOutByHand) {
+  for (const Shape& s : kShapes) {
+    ModelConfig c = model_preset(s.preset);
+    c.norm = Norm::kPost;
+    EXPECT_EQ(parameters(c, 1000), s.post_norm_without_embedding + 1000 * s.width) << s.preset;
+    c.norm = Norm::kPre;
+    EXPECT_EQ(parameters(c, 1000), s.post_norm_without_embedding + 1000 * s.width + 4 * s.width) << s.preset;
+  }
+}
+
+// Table 3 counts 65 and 213 million for the paper's joint vocabulary of about 37000 symbols (§5.1).
+TEST(Presets, AreAsLargeAsThePaperSays) {
+  EXPECT_NEAR(static_cast<double>(kShapes[2].post_norm_without_embedding) + 37000.0 * 512, 65e6, 0.04 * 65e6);
+  EXPECT_NEAR(static_cast<double>(kShapes[3].post_norm_without_embedding) + 37000.0 * 1024, 213e6, 0.01 * 213e6);
+}
+
+TEST(Parameters, UntyingAddsOneEmbeddingAStep) {
+  ModelConfig c = model_preset("transformer-tiny");
+  const int64_t tied = parameters(c, 1000);
+  c.tying = Tying::kTargetOutput;
+  EXPECT_EQ(parameters(c, 1000), tied + 1000 * 128);
+  c.tying = Tying::kNone;
+  EXPECT_EQ(parameters(c, 1000), tied + 2 * 1000 * 128);
+  c.positions = Positions::kLearned;   // 64 positions a side
+  EXPECT_EQ(parameters(c, 1000), tied + 2 * 1000 * 128 + 2 * 64 * 128);
+}
+
+std::string error_of(const ModelConfig& config) {
+  try {
+    config.validate();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Validate, NamesTheValuesThatDoNotFit) {
+  ModelConfig c;
+  c.source_vocabulary = c.target_vocabulary = 100;
+  EXPECT_EQ(error_of(c), "no error");
+  c.heads = 3;
+  EXPECT_EQ(error_of(c), "attention.heads = 3: expected a divisor of model.width = 128");
+  c.heads = 1;
+  c.width = 33;
+  EXPECT_EQ(error_of(c), "model.width = 33: sinusoidal positions want an even width");
+  c.positions = Positions::kLearned;
+  EXPECT_EQ(error_of(c), "no error");
+  c.target_vocabulary = 90;
+  EXPECT_EQ(error_of(c), "embedding.tying = all: expected one joint vocabulary, found 100 source and 90 target symbols");
+  c.tying = Tying::kTargetOutput;
+  EXPECT_EQ(error_of(c), "no error");
+}
+
+TEST(Presets, UnknownNameIsAnsweredWithTheKnownOnes) {
+  try {
+    model_preset("transformer-huge");
+    FAIL();
+  } catch (const Error& e) {
+    const std::string text = e.what();
+    EXPECT_TRUE(text.starts_with("preset \"transformer-huge\": expected one of transformer-tiny, ")) << text;
+    for (const std::string& name : preset_names()) EXPECT_NE(text.find(name), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace jumok

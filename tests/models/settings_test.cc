@@ -1,0 +1,188 @@
+#include "models/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+#include "base/error.h"
+#include "models/config.h"
+
+namespace jumok {
+namespace {
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+auto fields(const ModelConfig& c) {
+  return std::tuple(c.encoder_layers, c.decoder_layers, c.width, c.heads, c.feed_forward_width, c.norm, c.positions, c.max_positions, c.tying,
+                    c.source_vocabulary, c.target_vocabulary);
+}
+
+struct ModelCase {
+  std::string key, value;
+  std::function<void(ModelConfig&)> change;
+};
+
+const std::vector<ModelCase>& model_cases() {
+  static const std::vector<ModelCase> cases = {
+      {"encoder.layers", "7", [](ModelConfig& c) { c.encoder_layers = 7; }},
+      {"decoder.layers", "7", [](ModelConfig& c) { c.decoder_layers = 7; }},
+      {"model.width", "24", [](ModelConfig& c) { c.width = 24; }},
+      {"attention.heads", "3", [](ModelConfig& c) { c.heads = 3; }},
+      {"feed-forward.width", "99", [](ModelConfig& c) { c.feed_forward_width = 99; }},
+      {"model.norm", "post", [](ModelConfig& c) { c.norm = Norm::kPost; }},
+      {"positions.kind", "learned", [](ModelConfig& c) { c.positions = Positions::kLearned; }},
+      {"positions.kind", "none", [](ModelConfig& c) { c.positions = Positions::kNone; }},
+      {"positions.max", "55", [](ModelConfig& c) { c.max_positions = 55; }},
+      {"embedding.tying", "target-output", [](ModelConfig& c) { c.tying = Tying::kTargetOutput; }},
+      {"embedding.tying", "none", [](ModelConfig& c) { c.tying = Tying::kNone; }},
+  };
+  return cases;
+}
+
+TEST(ModelSettings, EachKeyChangesExactlyItsField) {
+  for (const ModelCase& m : model_cases()) {
+    ModelConfig set, expected;
+    model_settings(set).set(m.key, m.value, "test");
+    m.change(expected);
+    EXPECT_EQ(fields(set), fields(expected)) << m.key;
+    EXPECT_NE(fields(set), fields(ModelConfig())) << m.key << ": the case changes nothing";
+  }
+}
+
+TEST(ModelSettings, NoKeyIsMissingFromTheTableAbove) {
+  ModelConfig config;
+  const Settings settings = model_settings(config);
+  for (const Setting& s : settings.all()) {
+    const auto& cases = model_cases();
+    EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const ModelCase& m) { return m.key == s.key; })) << s.key;
+    EXPECT_FALSE(s.help.empty()) << s.key;
+  }
+}
+
+TEST(ModelSettings, WhatIsReadBackIsWhatWasSet) {
+  ModelConfig config;
+  const Settings settings = model_settings(config);
+  for (const ModelCase& m : model_cases()) {
+    Settings(settings).set_assignment(m.key + "=" + m.value, "test");
+    for (const Setting& s : settings.all()) {
+      if (s.key == m.key) {
+        EXPECT_EQ(s.get(), m.value) << m.key;
+      }
+    }
+  }
+}
+
+TEST(ModelSettings, JsonRoundTripKeepsEveryField) {
+  ModelConfig all;
+  Settings settings = model_settings(all);
+  for (const ModelCase& m : model_cases()) settings.set(m.key, m.value, "test");
+  const auto json = nlohmann::ordered_json::parse(settings.to_json().dump());
+  EXPECT_TRUE(json["model.width"].is_number_integer());
+  EXPECT_TRUE(json["model.norm"].is_string());
+  ModelConfig back;
+  model_settings(back).from_json(json, "test");
+  EXPECT_EQ(fields(back), fields(all));
+}
+
+TEST(Settings, UnknownKeyIsAnsweredWithTheNearest) {
+  ModelConfig config;
+  Settings s = model_settings(config);
+  EXPECT_EQ(error_of([&] { s.set("encoder.layer", "4", "--set"); }),
+            "--set: there is no setting \"encoder.layer\"; the nearest is \"encoder.layers\"");
+  EXPECT_NE(error_of([&] { s.set_assignment("model.widht=4", "--set"); }).find("nearest is \"model.width\""), std::string::npos);
+  EXPECT_NE(error_of([&] { s.from_json({{"positions.maximum", 9}}, "config.json"); }).find("config.json: there is no setting \"positions.maximum\""),
+            std::string::npos);
+  EXPECT_EQ(fields(config), fields(ModelConfig()));
+}
+
+TEST(Settings, BadValueIsAnsweredWithTheRangeAndChangesNothing) {
+  ModelConfig config;
+  Settings s = model_settings(config);
+  EXPECT_EQ(error_of([&] { s.set("encoder.layers", "65", "--set"); }), "--set: encoder.layers = 65: expected 1 … 64");
+  EXPECT_EQ(error_of([&] { s.set("model.norm", "mid", "--set"); }), "--set: model.norm = mid: expected pre | post");
+  // What a C conversion would take for a number: trailing letters, spaces, fractions, signs, more digits than an int has, nothing.
+  for (const char* text : {"", " 4", "4 ", "4x", "4.0", "4e0", "+4", "0", "-1", "0x4", "4294967300", "99999999999999999999", "pre"}) {
+    EXPECT_NE(error_of([&] { s.set("encoder.layers", text, "t"); }), "no error") << '"' << text << '"';
+  }
+  for (const char* text : {"", "Pre", "pre ", "1"}) EXPECT_NE(error_of([&] { s.set("model.norm", text, "t"); }), "no error") << text;
+  EXPECT_EQ(fields(config), fields(ModelConfig()));
+}
+
+TEST(Settings, BothEndsOfARangeBelongToIt) {
+  ModelConfig config;
+  Settings s = model_settings(config);
+  s.set("encoder.layers", "1", "t");
+  s.set("decoder.layers", "64", "t");
+  EXPECT_EQ(config.encoder_layers, 1);
+  EXPECT_EQ(config.decoder_layers, 64);
+}
+
+TEST(Settings, RealNumbersAndFlags) {
+  double rate = 0.5;
+  bool on = false;
+  Settings s;
+  s.real("rate", rate, 0, 0.9, "");
+  s.flag("on", on, "");
+  for (const char* text : {"nan", "inf", "-0.1", "0.91", "0,1", "", "0.1x"}) {
+    EXPECT_EQ(error_of([&] { s.set("rate", text, "t"); }), std::string("t: rate = ") + text + ": expected 0 … 0.9");
+  }
+  for (const char* text : {"1", "yes", "True", ""}) {
+    EXPECT_EQ(error_of([&] { s.set("on", text, "t"); }), std::string("t: on = ") + text + ": expected true | false");
+  }
+  s.set("rate", "1e-9", "t");
+  s.set("on", "true", "t");
+  EXPECT_EQ(rate, 1e-9);
+  EXPECT_TRUE(on);
+  const auto json = nlohmann::ordered_json::parse(s.to_json().dump());
+  EXPECT_TRUE(json["on"].is_boolean());
+  rate = 0, on = false;
+  s.from_json(json, "t");
+  EXPECT_EQ(rate, 1e-9);
+  EXPECT_TRUE(on);
+}
+
+TEST(Settings, AssignmentWantsAnEqualsSignAndAKey) {
+  ModelConfig config;
+  Settings s = model_settings(config);
+  EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers", "--set"); }), "--set: expected key=value, found \"encoder.layers\"");
+  EXPECT_EQ(error_of([&] { s.set_assignment("=4", "--set"); }), "--set: expected key=value, found \"=4\"");
+  EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers=1=2", "--set"); }), "--set: encoder.layers = 1=2: expected 1 … 64");
+}
+
+TEST(Settings, JsonOfAnotherTypeIsRefused) {
+  const nlohmann::ordered_json wrong[] = {
+      {{"encoder.layers", "4"}}, {{"encoder.layers", 4.5}},  {{"encoder.layers", true}}, {{"encoder.layers", nullptr}},
+      {{"encoder.layers", {4}}}, {{"encoder.layers", -4}},   {{"model.norm", 1}},        {{"model.norm", {{"pre", 1}}}},
+      {{"model.norm", nullptr}}, {{"positions.max", 1e30}},
+  };
+  for (const auto& json : wrong) {
+    ModelConfig config;
+    const std::string error = error_of([&] { model_settings(config).from_json(json, "x.json"); });
+    EXPECT_TRUE(error.starts_with("x.json: " + json.items().begin().key() + " = ")) << json << " gives: " << error;
+    EXPECT_NE(error.find(": expected "), std::string::npos) << error;
+    EXPECT_EQ(fields(config), fields(ModelConfig())) << json;
+  }
+  for (const nlohmann::ordered_json& json : {nlohmann::ordered_json(), nlohmann::ordered_json::array({1}), nlohmann::ordered_json("text")}) {
+    ModelConfig config;
+    EXPECT_NE(error_of([&] { model_settings(config).from_json(json, "x.json"); }).find("x.json: expected an object of settings"), std::string::npos)
+        << json;
+  }
+}
+
+TEST(Settings, NearestIsTheSmallestEditDistance) {
+  EXPECT_EQ(nearest("kitten", {"sitting", "mitten", "kitchen"}), "mitten");   // distances 3, 1, 2
+  EXPECT_EQ(nearest("", {"abc", "ab"}), "ab");
+  EXPECT_EQ(nearest("x", {}), "");
+}
+
+}  // namespace
+}  // namespace jumok

@@ -99,7 +99,7 @@ void add_train(CLI::App& app, Command& command) {
   sub->add_option("--target", t.target, "Their translations, line by line");
   sub->add_option("--valid-source", t.valid_source, "Held-back source sentences for validation (default: none)");
   sub->add_option("--valid-target", t.valid_target, "Their translations");
-  sub->add_option("--model", t.model, "Model directory to write")->required();
+  sub->add_option("--model", t.model, "Model directory to write (required, but for --list-settings)");
   sub->add_option("--preset", t.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
   sub->add_option("--set", t.settings, "key=value, over the preset's; --list-settings prints the keys; repeatable");
   sub->add_flag("--list-settings", o->list, "Print every setting of the preset with its value and range, and end");
@@ -118,7 +118,10 @@ void add_train(CLI::App& app, Command& command) {
   sub->add_flag("--overwrite", t.overwrite, "Replace a model that is there");
   sub->add_option("--log-json", t.log_json, "Append progress as JSON lines to this file (default: only training.jsonl of the model)");
   sub->add_flag("--quiet", o->quiet, "No progress display");
-  sub->callback([o, &command] { command = [o] { return run(*o); }; });
+  sub->callback([o, &command] {
+    if (o->train.model.empty() && !o->list) throw CLI::RequiredError("--model");
+    command = [o] { return run(*o); };
+  });
 }
 
 }  // namespace jumok

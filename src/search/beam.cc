@@ -54,8 +54,9 @@ class BeamSearch {
     check(options.nbest >= 1 && options.nbest <= options.beam, "search: n-best must be in [1, {}] (the beam), found {}", options.beam,
           options.nbest);
     for (int s = 0; s < model.sentences(); ++s) {
-      Sentence sentence{.number = s, .limit = length_limit(options.max_length, model, s)};
+      Sentence sentence{.number = s};
       if (!prefixes.empty()) sentence.prefix = prefixes[s];
+      sentence.limit = length_limit(options.max_length, model, s, sentence.prefix.size());
       sentence.open.push_back({.feed = {s, options.start, sentence.prefix.empty() ? 0 : -1}});  // one copy: equal ones would stay equal
       sentences_.push_back(std::move(sentence));
     }

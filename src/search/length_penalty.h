@@ -2,16 +2,19 @@
 #pragma once
 
 #include <algorithm>
-
 #include <cmath>
 
+#include "base/error.h"
 #include "models/stepper.h"
 
 namespace jumok {
 
-// The most new symbols of an output, the end symbol included: `max_length`, or 2·S + 10 where that is 0; never more than the model can be fed.
-inline int length_limit(int max_length, const Stepper& model, int sentence) {
-  return std::min(max_length > 0 ? max_length : 2 * model.source_length(sentence) + 10, model.longest_target());
+// The most new symbols of an output, the end symbol included: `max_length`, or 2·S + 10 where that is 0; never more than the model can be fed,
+// of which `prefix` forced symbols take their part. Throws Error where they leave no room.
+inline int length_limit(int max_length, const Stepper& model, int sentence, size_t prefix) {
+  const int longest = model.longest_target();
+  check(prefix < static_cast<size_t>(longest), "search: expected a prefix of fewer than {} symbols, found {}", longest, prefix);
+  return std::min(max_length > 0 ? max_length : 2 * model.source_length(sentence) + 10, longest - static_cast<int>(prefix));
 }
 
 //   score = log P / length^α

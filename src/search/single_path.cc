@@ -11,8 +11,9 @@ class SinglePath {
   SinglePath(Stepper& model, const SearchOptions& options, Prefixes prefixes, const Choose& choose)
       : scorer_(model, options, prefixes), options_(options), choose_(choose), results_(model.sentences()) {
     for (int s = 0; s < model.sentences(); ++s) {
-      Path path{.sentence = s, .limit = length_limit(options.max_length, model, s), .feed = {s, options.start, 0}};
+      Path path{.sentence = s, .feed = {s, options.start, 0}};
       if (!prefixes.empty()) path.prefix = prefixes[s];
+      path.limit = length_limit(options.max_length, model, s, path.prefix.size());
       if (!path.prefix.empty()) path.feed.length = -1;
       paths_.push_back(path);
     }

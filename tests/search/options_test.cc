@@ -53,6 +53,23 @@ TEST(SearchOptions, PrefixesMustFitTheBatchAndTheVocabulary) {
   EXPECT_EQ(beam_error(good(), {{2, 9}}), "search: a prefix symbol must be in [0, 5), found 9");
 }
 
+// 6 symbols can be fed: the start symbol, 4 of the prefix, one new one.
+TEST(SearchOptions, APrefixTakesItsPartOfThePositionsAModelHas) {
+  struct ShortModel : TableModel {
+    using TableModel::TableModel;
+    int longest_target() const override { return 6; }
+  };
+  const std::vector<Symbols> prefix = {{2, 3, 2, 3}}, too_long = {{2, 3, 2, 3, 2, 3}};
+  SearchOptions options = good();
+  options.max_length = options.min_length = 50;
+  ShortModel beam_model(5, random_table(5, 1)), greedy_model(5, random_table(5, 1)), refused(5, random_table(5, 1));
+  EXPECT_EQ(beam_search(beam_model, options, prefix)[0][0].tokens.size(), 2u);
+  EXPECT_EQ(beam_model.rows_per_step.size(), 6u);
+  EXPECT_EQ(greedy_search(greedy_model, options, prefix)[0].tokens.size(), 2u);
+  EXPECT_EQ(greedy_model.rows_per_step.size(), 6u);
+  EXPECT_THROW(beam_search(refused, options, too_long), Error);
+}
+
 TEST(SearchOptions, StartMayBeTheEndSymbolAsInSomeModels) {
   TableModel model(4, from_probabilities(4, 0, {{{}, {{2, .75}, {0, .25}}}}));
   const Hypothesis h = beam_search(model, {.beam = 1, .start = 0, .end = 0})[0][0];

@@ -13,8 +13,9 @@ class TransformerStepper : public Stepper {
  public:
   TransformerStepper(const Transformer& model, const float* parameters, const PackedRows& source)
       : model_(model), parameters_(parameters), source_(source), cache_(model.config().decoder_layers, model.config().width) {
-    Context context{memory_arena_, parameters_};
-    memory_ = model_.project_memory(context, model_.encode(context, {source_, {}, {}}, nullptr));
+    Arena encoder_arena;   // the encoder's activations are many times the memory, and done with before the first step
+    Context encoding{encoder_arena, parameters_}, keeping{memory_arena_, parameters_};
+    memory_ = model_.project_memory(keeping, model_.encode(encoding, {source_, {}, {}}, nullptr));
   }
 
   int vocabulary() const override { return model_.config().target_vocabulary; }

@@ -19,7 +19,9 @@ namespace {
 constexpr int64_t kBlocks[] = {144, 96, 48, 24, 12, 4};
 constexpr int64_t kLargestPadded = 12;
 
-void sgemm(char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, ConstRows a, ConstRows b, Rows c, bool accumulate) {
+// C = op(A) op(B) (+ C), op transposing where its letter is 'T'.
+void sgemm(char trans_a, char trans_b, ConstRows a, ConstRows b, Rows c, bool accumulate) {
+  const int64_t m = c.rows, n = c.columns, k = trans_a == 'T' ? a.rows : a.columns;
   const auto status = dnnl_sgemm(trans_a, trans_b, m, n, k, 1.0f, a.data, a.stride, b.data, b.stride, accumulate ? 1.0f : 0.0f, c.data, c.stride);
   if (status != dnnl_success) fail("matrix product [{}, {}] x [{}, {}]: oneDNN status {}", m, k, k, n, static_cast<int>(status));
 }
@@ -31,7 +33,7 @@ void multiply_block(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend b
   if (backend == Backend::kMatmul) {
     matmul_nt(a, b, c, accumulate);
   } else {
-    sgemm('N', 'T', a.rows, b.rows, a.columns, a, b, c, accumulate);
+    sgemm('N', 'T', a, b, c, accumulate);
   }
 }
 
@@ -48,7 +50,9 @@ void multiply_padded(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend 
 }
 
 Backend choose_backend() {
-  static const bool avx512 = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
+  // Instruction sets are sets of bits: as a number, AVX2 with VNNI is above AVX-512.
+  constexpr int kAvx512 = dnnl_cpu_isa_avx512_core;
+  static const bool avx512 = (dnnl_get_effective_cpu_isa() & kAvx512) == kAvx512;
   return avx512 ? Backend::kMatmul : Backend::kSgemm;
 }
 
@@ -87,13 +91,13 @@ void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate) { multiply_n
 void multiply_nn(ConstRows a, ConstRows b, Rows c, bool accumulate) {
   assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns);
   if (is_trivial(a.columns, c, accumulate)) return;
-  sgemm('N', 'N', a.rows, b.columns, a.columns, a, b, c, accumulate);
+  sgemm('N', 'N', a, b, c, accumulate);
 }
 
 void multiply_tn(ConstRows a, ConstRows b, Rows c, bool accumulate) {
   assert(a.rows == b.rows && a.columns == c.rows && b.columns == c.columns);
   if (is_trivial(a.rows, c, accumulate)) return;
-  sgemm('T', 'N', a.columns, b.columns, a.rows, a, b, c, accumulate);
+  sgemm('T', 'N', a, b, c, accumulate);
 }
 
 }  // namespace jumok::gemm

@@ -118,6 +118,13 @@ ParallelCorpus ParallelCorpus::build_text(std::span<const std::string> lines, co
   return corpus;
 }
 
+std::vector<int32_t> ParallelCorpus::longer_lengths() const {
+  std::vector<int32_t> longer(source_lengths_.size());
+  std::transform(source_lengths_.begin(), source_lengths_.end(), target_lengths_.begin(), longer.begin(),
+                 [](int32_t a, int32_t b) { return std::max(a, b); });
+  return longer;
+}
+
 uint64_t ParallelCorpus::fingerprint() const { return hash_side(hash_side(hash_words(static_cast<uint64_t>(size())), source_), target_); }
 
 }  // namespace jumok

@@ -60,6 +60,7 @@ class ParallelCorpus {
   // [size()] pieces of each sentence, the end symbol not counted.
   const std::vector<int32_t>& source_lengths() const { return source_lengths_; }
   const std::vector<int32_t>& target_lengths() const { return target_lengths_; }
+  std::vector<int32_t> longer_lengths() const;  // [size()] of each pair's longer side: what bounds the memory of a batch
   const CorpusCounts& counts() const { return counts_; }
   // A hash of every id and every length: training resumed on other data is refused by it.
   uint64_t fingerprint() const;

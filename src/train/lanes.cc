@@ -10,6 +10,7 @@ Lanes::Lanes(const EncoderDecoder& model, const ParallelCorpus& corpus, const Tr
       config_(config),
       seed_(seed),
       workers_(workers),
+      lengths_(corpus.longer_lengths()),
       blocks_(config.lanes, std::vector<float>(model.layout().size())),
       memory_(workers.size()) {
   for (int i = 0; i < corpus.size(); ++i) costs_.push_back(corpus.source_lengths()[i] + corpus.target_lengths()[i] + 2);
@@ -34,7 +35,7 @@ OutputLoss Lanes::run_lane(const float* parameters, std::span<const int32_t> sen
                            float* gradients) const {
   std::fill_n(gradients, model_.layout().size(), 0.0f);
   OutputLoss sum;
-  for (const auto& micro_batch : split_rows(sentences, corpus_.target_lengths(), config_.micro_batch_rows)) {
+  for (const auto& micro_batch : split_rows(sentences, lengths_, config_.micro_batch_rows)) {
     memory.arena.reset();
     memory.tape.clear();
     Context context{memory.arena, parameters, &memory.tape, gradients};

@@ -41,6 +41,7 @@ class Lanes {
   const TrainConfig& config_;
   uint64_t seed_;
   Workers& workers_;
+  std::vector<int32_t> lengths_;                // of each sentence's longer side: what a micro-batch is cut by
   std::vector<int64_t> costs_;                  // of each sentence: its rows on both sides
   std::vector<std::vector<float>> blocks_;      // one gradient block a lane
   std::vector<LaneMemory> memory_;              // one a worker

@@ -18,7 +18,7 @@ Settings train_settings(TrainConfig& c) {
   s.real("train.attention-dropout", c.attention_dropout, 0, 0.9, "dropout rate of attention weights");
   s.integer("train.batch-tokens", c.batch_tokens, 1, 10000000, "target symbols of an update");
   s.integer("train.lanes", c.lanes, 1, 1024, "parts an update is dealt to; threads up to this number help, and results depend on it");
-  s.integer("train.micro-batch-rows", c.micro_batch_rows, 16, 1000000, "most target rows a lane computes at once");
+  s.integer("train.micro-batch-rows", c.micro_batch_rows, 16, 1000000, "most rows of either side a lane computes at once");
   s.integer("train.max-length", c.max_length, 1, 65535, "longest side of a training pair, in subword symbols; longer pairs are left out");
   s.integer("validate.every", c.validate_every, 1, 1000000000, "updates between validations");
   s.choice<Metric>("validate.metric", c.metric, {{"loss", Metric::kLoss}, {"bleu", Metric::kBleu}, {"chrf", Metric::kChrf}},

@@ -19,7 +19,7 @@ struct TrainConfig {
   double attention_dropout = 0;   // of attention weights
   int batch_tokens = 4096;        // target symbols of an update
   int lanes = 8;                  // parts an update is dealt to; results depend on it, threads up to it help
-  int micro_batch_rows = 1024;    // most target rows a lane computes at once
+  int micro_batch_rows = 1024;    // most rows of either side a lane computes at once
   int max_length = 256;           // longest side kept, in symbols
   int validate_every = 500;       // updates
   Metric metric = Metric::kChrf;

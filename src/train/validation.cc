@@ -21,7 +21,7 @@ double validation_loss(const EncoderDecoder& model, const float* parameters, con
   constexpr int64_t kRows = 1024;
   std::vector<int32_t> all(corpus.size());
   std::iota(all.begin(), all.end(), 0);
-  const auto batches = split_rows(all, corpus.target_lengths(), kRows);
+  const auto batches = split_rows(all, corpus.longer_lengths(), kRows);
   std::vector<OutputLoss> losses(batches.size());
   std::vector<Arena> arenas(workers.size());
   workers.run(static_cast<int>(batches.size()), [&](int b, int worker) {

@@ -10,6 +10,10 @@
 namespace jumok {
 namespace {
 
+// However short, a sentence takes a cache slot and a row of logits for each hypothesis: it counts at least so many symbols, or a list of
+// single words would want gigabytes.
+constexpr int64_t kFewestRows = 16;
+
 std::vector<std::vector<Hypothesis>> search_batch(const EncoderDecoder& model, const float* parameters, const PackedRows& source,
                                                   const SearchOptions& options) {
   const auto stepper = model.start(parameters, source);
@@ -38,7 +42,7 @@ std::vector<std::vector<int32_t>> decoding_batches(const std::vector<std::vector
   std::vector<std::vector<int32_t>> batches;
   int64_t used = 0;
   for (const int32_t i : order) {
-    const int64_t rows = static_cast<int64_t>(sources[i].size()) + 1;
+    const int64_t rows = std::max(static_cast<int64_t>(sources[i].size()) + 1, kFewestRows);
     if (batches.empty() || used + rows > tokens) {
       batches.emplace_back();
       used = 0;

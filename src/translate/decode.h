@@ -20,7 +20,7 @@ struct DecodeOptions {
 std::vector<std::vector<Hypothesis>> decode(const EncoderDecoder& model, const float* parameters, const std::vector<std::vector<int32_t>>& sources,
                                             const DecodeOptions& options, Workers& workers);
 
-// Sources in batches of at most `tokens` symbols (one end symbol each), longest first; each list holds source numbers.
+// Sources in batches of at most `tokens` symbols (one end symbol each; a sentence counts at least 16), longest first; each list holds source numbers.
 std::vector<std::vector<int32_t>> decoding_batches(const std::vector<std::vector<int32_t>>& sources, int64_t tokens);
 
 // The search options every translation starts from: the special symbols of the vocabulary.

@@ -10,11 +10,11 @@
 namespace jumok {
 namespace {
 
-// Batches of like length, longest first.
+// Batches of like length, longest first; a pair counts by its longer side, so that long sources of short targets do not pile up in one batch.
 std::vector<std::vector<int32_t>> batches_of(const std::vector<SymbolPair>& pairs, int64_t rows) {
   std::vector<int32_t> order(pairs.size()), lengths;
   std::iota(order.begin(), order.end(), 0);
-  for (const SymbolPair& p : pairs) lengths.push_back(static_cast<int32_t>(p.target.size()));
+  for (const SymbolPair& p : pairs) lengths.push_back(static_cast<int32_t>(std::max(p.source.size(), p.target.size())));
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return lengths[a] > lengths[b]; });
   return split_rows(order, lengths, rows);
 }

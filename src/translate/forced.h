@@ -24,7 +24,7 @@ struct ForcedOptions {
   bool maps = false;
   std::string only;              // the one attention wanted, by name; empty: all
   std::vector<int32_t> forbidden;   // symbols left out of the normalisation, as the search leaves them out
-  int64_t batch_rows = 2048;     // target rows computed at once
+  int64_t batch_rows = 2048;     // most rows of either side computed at once
 };
 
 // In the order of the pairs; a pair's bits depend neither on the others nor on the number of workers.

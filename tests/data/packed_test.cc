@@ -140,5 +140,10 @@ TEST_F(CorpusTest, UnequalSidesAreRefused) {
   EXPECT_EQ(build({}, {}).size(), 0);
 }
 
+TEST(ParallelCorpus, LongerLengthsAreThoseOfEachPairsLongerSide) {
+  const std::vector<std::vector<int32_t>> sources = {{3, 4, 5}, {3}}, targets = {{6}, {6, 7}};
+  EXPECT_EQ(ParallelCorpus::from_symbols(sources, targets).longer_lengths(), (std::vector<int32_t>{3, 2}));
+}
+
 }  // namespace
 }  // namespace jumok

@@ -43,8 +43,8 @@ struct TrainOptions {
   int64_t max_epochs = 0, max_updates = 0;           // 0: no limit
   uint64_t seed = 1;
   int threads = 0;                                   // 0: one a core
-  bool resume = false;                               // goes on with the run in `model`; only limits and threads are taken from here
-  bool overwrite = false;                            // replaces a model that is there
+  bool resume = false;                               // goes on with the run in `model`: its texts, settings and seed; from here come the limits (if any), threads, callbacks
+  bool overwrite = false;                            // removes the model and checkpoint that are there
   std::filesystem::path log_json;                    // the events of training.jsonl also go to this file; empty: not
 
   std::function<void(const TrainProgress&)> progress;

@@ -84,4 +84,9 @@ void Workers::work(int worker) {
   }
 }
 
+int threads_or_cores(int asked) {
+  check(asked >= 0, "threads = {}: expected 0 (one a core) or more", asked);
+  return asked > 0 ? asked : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 }  // namespace jumok

@@ -42,4 +42,7 @@ class Workers {
   int error_task_ = 0;
 };
 
+// `asked`, or one a core where that is 0. Throws Error below 0.
+int threads_or_cores(int asked);
+
 }  // namespace jumok

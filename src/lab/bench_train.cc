@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <numeric>
-#include <thread>
 
 #include "base/rng.h"
 #include "gemm/worker_threads.h"
@@ -57,7 +56,7 @@ BenchTrainResult bench_train(const BenchTrainOptions& o) {
   std::vector<int32_t> batch(corpus.size());
   std::iota(batch.begin(), batch.end(), 0);
 
-  const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = threads_or_cores(o.threads);
   BenchTrainResult result;
   result.roof = measure_machine(threads, 1.0);
   Workers workers(threads, prepare_model_thread);

@@ -15,6 +15,7 @@ std::string to_text(const OptimizerState& state, const Progressed& p) {
   const Json j = {{"updates", state.updates}, {"epoch", p.epoch},           {"batch", p.batch},
                   {"seconds", p.seconds},     {"tokens", p.tokens},         {"best_score", p.best_score},
                   {"best_update", p.best_update}, {"validations_without_best", p.validations_without_best},
+                  {"validated_update", p.validated_update},
                   {"snapshots", p.snapshots}, {"corpus", p.corpus}};
   return j.dump();
 }
@@ -29,6 +30,7 @@ void from_text(const std::string& text, OptimizerState& state, Progressed& p) {
   j.at("best_score").get_to(p.best_score);
   j.at("best_update").get_to(p.best_update);
   j.at("validations_without_best").get_to(p.validations_without_best);
+  p.validated_update = j.value("validated_update", int64_t{-1});
   j.at("snapshots").get_to(p.snapshots);
   j.at("corpus").get_to(p.corpus);
 }
@@ -57,6 +59,8 @@ void load_checkpoint(const std::filesystem::path& path, const ParameterLayout& l
   } catch (const Json::exception&) {
     fail("{}: the counters of the checkpoint are damaged", path.string());
   }
+  check(state.updates >= 0 && progressed.epoch >= 0 && progressed.batch >= 0, "{}: update {}, epoch {}, batch {}: expected counters from 0",
+        path.string(), state.updates, progressed.epoch, progressed.batch);
 }
 
 }  // namespace jumok

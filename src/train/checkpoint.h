@@ -20,6 +20,7 @@ struct Progressed {
   double best_score = 0;          // of the model kept in model.safetensors
   int64_t best_update = -1;       // -1: no validation yet
   int validations_without_best = 0;
+  int64_t validated_update = -1;  // the last validation's; -1: none yet
   std::vector<int64_t> snapshots; // updates of the parameter sets kept for averaging
   uint64_t corpus = 0;            // fingerprint of the training data
 };

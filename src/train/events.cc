@@ -1,5 +1,6 @@
 #include "train/events.h"
 
+#include <limits>
 #include <sstream>
 
 #include "base/error.h"
@@ -10,13 +11,20 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 namespace {
 
+// NaN where the event has no such number: JSON writes null for one that is not finite.
+double number(const Json& event, const char* key) {
+  const auto found = event.find(key);
+  return found != event.end() && found->is_number() ? found->get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
 std::vector<Json> read_events(const fs::path& path, int64_t last_update) {
   std::vector<Json> events;
-  if (!fs::exists(path)) return events;
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return events;
   std::istringstream lines(read_file(path));
   for (std::string line; std::getline(lines, line);) {
     Json event = Json::parse(line, nullptr, false);   // the last line may be half: the session was killed
-    if (event.is_object() && event.value("update", int64_t{0}) <= last_update) events.push_back(std::move(event));
+    if (event.is_object() && number(event, "update") <= static_cast<double>(last_update)) events.push_back(std::move(event));
   }
   return events;
 }
@@ -51,12 +59,11 @@ void EventLog::write(const Json& event) {
 TrainingCurves curves_of(const std::vector<Json>& events) {
   TrainingCurves curves;
   for (const Json& e : events) {
-    const std::string kind = e.value("event", "");
-    const double update = e.value("update", 0.0), seconds = e.value("seconds", 0.0), loss = e.value("loss", 0.0);
-    if (kind == "train") {
-      curves.training.push_back({update, seconds, loss, e.value("tokens_per_second", 0.0), e.value("rate", 0.0)});
-    } else if (kind == "valid") {
-      curves.validation.push_back({update, seconds, loss, e.value("bleu", 0.0), e.value("chrf", 0.0)});
+    const double update = number(e, "update"), seconds = number(e, "seconds"), loss = number(e, "loss");
+    if (e.contains("event") && e["event"] == "train") {
+      curves.training.push_back({update, seconds, loss, number(e, "tokens_per_second"), number(e, "rate")});
+    } else if (e.contains("event") && e["event"] == "valid") {
+      curves.validation.push_back({update, seconds, loss, number(e, "bleu"), number(e, "chrf")});
     }
   }
   return curves;

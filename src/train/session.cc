@@ -1,15 +1,10 @@
 // train(): from two text files to a trained model directory.
-#include <algorithm>
-#include <numeric>
-#include <thread>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "report/training_page.h"
 #include "text/lines.h"
-#include "text/unicode.h"
 #include "train/trainer.h"
 
 namespace jumok {
@@ -19,11 +14,6 @@ namespace {
 
 void say(const TrainOptions& o, LogLevel level, const std::string& text) {
   if (o.log) o.log(level, text);
-}
-
-int thread_count(const TrainOptions& o) {
-  check(o.threads >= 0, "threads = {}: expected 0 (one a core) or more", o.threads);
-  return o.threads > 0 ? o.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 struct Configs {
@@ -36,6 +26,13 @@ Settings all_settings(Configs& c) {
   Settings all = model_settings(c.model);
   all.append(train_settings(c.train));
   return all;
+}
+
+// What does not fit together is said before any text is read.
+void check_configs(const Configs& c) {
+  c.model.validate();
+  check(c.train.max_length < c.model.max_positions, "train.max-length = {}: expected less than positions.max = {}", c.train.max_length,
+        c.model.max_positions);
 }
 
 SubwordKind subword_kind(const std::string& name) {
@@ -127,8 +124,20 @@ TrainOptions resumed_options(const TrainOptions& now, Configs& configs) {
 void check_fresh(const TrainOptions& o) {
   check(!o.source.empty() && !o.target.empty(), "training wants two files of parallel text: source and target");
   check(o.valid_source.empty() == o.valid_target.empty(), "validation wants both files, source and target, or none");
-  check(o.overwrite || !fs::exists(o.model / "config.json"),
+  std::error_code ignored;
+  check(o.overwrite || !fs::exists(o.model / "config.json", ignored),
         "{}: a model is there already; resume it, choose another folder, or allow overwriting it", o.model.string());
+}
+
+// What an earlier run left: its parameters must not pass for the new model's, nor its checkpoint be resumed with the new settings. The config
+// goes first: without it the rest is no model.
+void remove_old_run(const fs::path& model) {
+  make_folder(model);
+  for (const char* name : {"config.json", "model.safetensors", "checkpoint/state.safetensors", "training.html"}) {
+    std::error_code error;
+    fs::remove(model / name, error);
+    check(!error, "{}: cannot be removed: {}", (model / name).string(), error.message());
+  }
 }
 
 std::string data_summary(const ParallelCorpus& corpus) {
@@ -139,31 +148,29 @@ std::string data_summary(const ParallelCorpus& corpus) {
   return fmt::format("{} pairs of {} ({} empty, {} too long), {} source and {} target symbols", c.kept, c.read, c.empty, c.too_long, source, target);
 }
 
-void write_page(const TrainOptions& o, const EncoderDecoder& model, const ParallelCorpus& corpus) {
-  std::ifstream file(o.model / "training.jsonl");
-  std::vector<Json> events;
-  for (std::string line; std::getline(file, line);) events.push_back(Json::parse(line, nullptr, false));
-  TrainingCurves curves = curves_of(events);
+void write_page(const TrainOptions& o, const EncoderDecoder& model, const ParallelCorpus& corpus, const Trainer& trainer) {
+  TrainingCurves curves = curves_of(trainer.events());
   curves.title = "Training of " + fs::absolute(o.model).lexically_normal().filename().string();
   curves.facts = {{"preset", o.preset}, {"parameters", std::to_string(model.layout().count())}, {"training data", data_summary(corpus)}};
   write_file(o.model / "training.html", training_page(curves));
 }
 
 TrainResult run_session(const TrainOptions& o, Configs& configs) {
-  Workers workers(thread_count(o), prepare_model_thread);
-  const ParallelLines text = read_parallel(o.source, o.target, o.log);
+  check_configs(configs);
+  Workers workers(threads_or_cores(o.threads), prepare_model_thread);
+  ParallelLines text = read_parallel(o.source, o.target, o.log);
   const SubwordPair subwords = o.resume ? read_subwords(o.model) : make_subwords(o, text);
   if (!o.resume) {
     configs.model.source_vocabulary = subwords.source->size();
     configs.model.target_vocabulary = subwords.target->size();
     if (!subwords.joint() && configs.model.tying == Tying::kAll) configs.model.tying = Tying::kTargetOutput;
   }
-  check(configs.train.max_length < configs.model.max_positions, "train.max-length = {}: expected less than positions.max = {}",
-        configs.train.max_length, configs.model.max_positions);
   const auto model = make_model(configs.model);
   const ParallelCorpus corpus =
       ParallelCorpus::build({text.source, text.target, *subwords.source, *subwords.target}, {configs.train.max_length}, &workers);
+  text = {};   // from here on the symbols are all that is needed
   say(o, LogLevel::kInfo, "training data: " + data_summary(corpus));
+  check(corpus.size() > 0, "{}: no pair of lines is left to train on", o.source.string());
   std::optional<ValidationSet> validation;
   if (!o.valid_source.empty()) {
     const ParallelLines valid = read_parallel(o.valid_source, o.valid_target, o.log);
@@ -171,10 +178,13 @@ TrainResult run_session(const TrainOptions& o, Configs& configs) {
     check(validation->corpus.size() > 0, "{}: no pair of lines is left to validate on", o.valid_source.string());
   }
   say(o, LogLevel::kInfo, fmt::format("{}: {} parameters", o.preset, model->layout().count()));
-  if (!o.resume) write_config(o.model, configs.model, subwords, stored_options(o, configs));
+  if (!o.resume) {
+    remove_old_run(o.model);
+    write_config(o.model, configs.model, subwords, stored_options(o, configs));
+  }
   Trainer trainer({*model, subwords, corpus, validation ? &*validation : nullptr, configs.train, o, workers});
   const TrainResult result = trainer.run();
-  write_page(o, *model, corpus);
+  write_page(o, *model, corpus, trainer);
   return result;
 }
 
@@ -183,6 +193,7 @@ TrainResult run_session(const TrainOptions& o, Configs& configs) {
 TrainResult train(const TrainOptions& options) {
   Configs configs;
   if (options.resume) {
+    if (!options.settings.empty()) fail("--set {}: a resumed run keeps the settings it began with", options.settings.front());
     const TrainOptions resumed = resumed_options(options, configs);
     return run_session(resumed, configs);
   }

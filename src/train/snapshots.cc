@@ -14,8 +14,10 @@ constexpr char kPrefix[] = "snapshot-";
 
 Snapshots::Snapshots(fs::path folder, const ParameterLayout& layout, int keep, std::vector<int64_t> updates)
     : folder_(std::move(folder)), layout_(layout), keep_(static_cast<size_t>(keep)), updates_(updates.begin(), updates.end()) {
-  for (const int64_t u : updates_) check(fs::exists(path(u)), "{}: expected a parameter set of the stopped run, found nothing there", path(u).string());
   std::error_code ignored;
+  for (const int64_t u : updates_) {
+    check(fs::exists(path(u), ignored), "{}: expected a parameter set of the stopped run, found nothing there", path(u).string());
+  }
   for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
     const bool known = std::any_of(updates_.begin(), updates_.end(), [&](int64_t u) { return entry.path() == path(u); });
     if (!known && entry.path().filename().string().starts_with(kPrefix)) fs::remove(entry.path(), ignored);

@@ -45,7 +45,10 @@ void Trainer::start_fresh() {
 }
 
 void Trainer::resume() {
-  load_checkpoint(checkpoint_path(checkpoint_folder_), in_.model.layout(), state_, at_);
+  const fs::path path = checkpoint_path(checkpoint_folder_);
+  std::error_code ignored;
+  check(fs::exists(path, ignored), "{}: the run has no checkpoint to go on from (it ended before its first); start it again", path.string());
+  load_checkpoint(path, in_.model.layout(), state_, at_);
   check(at_.corpus == in_.corpus.fingerprint(),
         "{}: the training data is not what this run began with; train a new model, or bring the old files back", in_.options.model.string());
   seconds_before_ = at_.seconds;
@@ -54,7 +57,6 @@ void Trainer::resume() {
 
 TrainResult Trainer::run() {
   began_ = std::chrono::steady_clock::now();
-  check(in_.corpus.size() > 0, "{}: no pair of lines is left to train on", in_.options.source.string());
   check_limits();
   while (!end_) one_epoch();
   finish();
@@ -131,17 +133,14 @@ void Trainer::after_update() {
   if (snapshot) snapshots_->add(state_.updates, state_.parameters.data());
   if (validation) validate_now();
   check_limits();
-  if (snapshot || validation) save();
+  if ((snapshot || validation) && !end_) save();   // finish() saves at the end
 }
 
 void Trainer::validate_now() {
-  validated_update_ = state_.updates;
-  std::vector<float> candidate = state_.parameters;
-  std::vector<float> mean = snapshots_->mean();
-  if (!mean.empty() && validation_loss(in_.model, mean.data(), in_.validation->corpus, in_.workers) <
-                           validation_loss(in_.model, candidate.data(), in_.validation->corpus, in_.workers)) {
-    candidate = std::move(mean);
-  }
+  at_.validated_update = state_.updates;
+  const std::vector<float> mean = snapshots_->mean();
+  const auto loss = [&](const std::vector<float>& p) { return validation_loss(in_.model, p.data(), in_.validation->corpus, in_.workers); };
+  const std::vector<float>& candidate = !mean.empty() && loss(mean) < loss(state_.parameters) ? mean : state_.parameters;
   const ValidationScores scores = validate(in_.model, candidate.data(), *in_.validation, *in_.subwords.target, in_.workers);
   double value = 0;
   const bool best = is_better(scores, value);
@@ -179,6 +178,7 @@ bool Trainer::is_better(const ValidationScores& scores, double& value) const {
     case Metric::kBleu: value = scores.bleu; break;
     case Metric::kChrf: value = scores.chrf; break;
   }
+  if (!std::isfinite(value)) return false;   // it would stay the best for ever: nothing compares better than NaN
   if (at_.best_update < 0) return true;
   return in_.config.metric == Metric::kLoss ? value < at_.best_score : value > at_.best_score;
 }
@@ -197,7 +197,7 @@ void Trainer::save() {
 
 void Trainer::finish() {
   const bool stopped = *end_ == TrainEnd::kStopped;   // a run that will go on: no validation that an unbroken run would not have made
-  if (in_.validation != nullptr && !stopped && validated_update_ != state_.updates) validate_now();
+  if (in_.validation != nullptr && !stopped && at_.validated_update != state_.updates) validate_now();
   if (in_.validation == nullptr || at_.best_update < 0) {
     const std::vector<float> mean = stopped ? std::vector<float>() : snapshots_->mean();
     keep_model(mean.empty() ? state_.parameters : mean);

@@ -19,7 +19,7 @@ namespace jumok {
 struct TrainerInput {
   const EncoderDecoder& model;
   const SubwordPair& subwords;
-  const ParallelCorpus& corpus;
+  const ParallelCorpus& corpus;      // at least one pair
   const ValidationSet* validation;   // null: none
   const TrainConfig& config;
   const TrainOptions& options;       // limits, seed, callbacks, directory
@@ -33,6 +33,7 @@ class Trainer {
   TrainResult run();
 
   const OptimizerState& state() const { return state_; }
+  const std::vector<nlohmann::ordered_json>& events() const { return events_->events(); }   // of all sessions
 
  private:
   void start_fresh();
@@ -60,7 +61,6 @@ class Trainer {
   Lanes lanes_;
   double peak_;
   size_t batches_in_epoch_ = 0;
-  int64_t validated_update_ = -1;
   std::optional<TrainEnd> end_;
   std::chrono::steady_clock::time_point began_;
   double seconds_before_ = 0;        // of earlier sessions

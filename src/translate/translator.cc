@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
 #include "base/error.h"
 #include "gemm/worker_threads.h"
@@ -16,11 +15,6 @@
 
 namespace jumok {
 namespace {
-
-int thread_count(int threads) {
-  check(threads >= 0, "threads = {}: expected 0 (one a core) or more", threads);
-  return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 std::string layer_name(const ModelConfig& config, int layer) {
   check(layer >= -1 && layer < config.decoder_layers, "alignment layer {}: expected 0 to {}, or -1 for the last but one", layer,
@@ -44,7 +38,7 @@ struct Translator::Inside {
   mutable std::mutex mutex;       // Workers run one round at a time
   mutable Workers workers;
   Inside(const std::filesystem::path& path, const TranslatorOptions& options)
-      : model(load_model(path)), log(options.log), workers(thread_count(options.threads), prepare_model_thread) {}
+      : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), prepare_model_thread) {}
 
   const float* parameters() const { return model.parameters->data(); }
   int longest() const { return model.config.max_positions - 1; }   // symbols without the end symbol
@@ -215,7 +209,10 @@ std::vector<std::pair<std::string, std::string>> Translator::facts() const {
   };
   const Settings settings = model_settings(config);
   for (const Setting& s : settings.all()) facts.emplace_back(s.key, s.get());
-  if (m.training.contains("source")) facts.emplace_back("trained on", fmt::format("{} → {}", m.training["source"].get<std::string>(), m.training["target"].get<std::string>()));
+  const auto file = [&](const char* side) {   // config.json may have been edited by hand
+    return m.training.contains(side) && m.training[side].is_string() ? m.training[side].get<std::string>() : std::string("?");
+  };
+  if (m.training.contains("source")) facts.emplace_back("trained on", fmt::format("{} → {}", file("source"), file("target")));
   return facts;
 }
 

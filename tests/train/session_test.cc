@@ -1,0 +1,190 @@
+// Whole training runs, tiny ones: stopped, resumed, overwritten, refused.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "jumok/trainer.h"
+#include "models/model_files.h"
+#include "train/checkpoint.h"
+#include "train/events.h"
+
+namespace jumok {
+namespace fs = std::filesystem;
+namespace {
+
+class Session : public testing::Test {
+ protected:
+  Session() : folder_(fs::temp_directory_path() / ("jumok-session-" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    std::string source, target;
+    for (int i = 0; i < 40; ++i) {
+      const std::string number = std::to_string(i * 7919 % 1000);
+      source += number + "\n";
+      target += std::string(number.rbegin(), number.rend()) + "\n";
+    }
+    write_file(folder_ / "a", source);
+    write_file(folder_ / "b", target);
+  }
+  ~Session() override { fs::remove_all(folder_); }
+
+  TrainOptions options(const std::string& model) const {
+    TrainOptions o;
+    o.source = folder_ / "a";
+    o.target = folder_ / "b";
+    o.model = folder_ / model;
+    o.preset = "transformer-tiny";
+    o.subwords = "char";
+    o.vocabulary = 14;
+    o.settings = {"encoder.layers=1",      "decoder.layers=1", "model.width=8",      "attention.heads=1", "feed-forward.width=12", "train.lanes=3",
+                  "train.batch-tokens=50", "train.warm-up=5",  "validate.every=1000", "average.every=2",   "average.last=3"};
+    o.max_updates = 4;
+    o.threads = 1;
+    return o;
+  }
+  TrainOptions with_validation(const std::string& model) const {
+    TrainOptions o = options(model);
+    o.valid_source = o.source;
+    o.valid_target = o.target;
+    return o;
+  }
+  static TrainOptions resumed(const fs::path& model, int64_t max_updates) {
+    TrainOptions o;
+    o.model = model;
+    o.resume = true;
+    o.max_updates = max_updates;
+    o.threads = 2;
+    return o;
+  }
+  static std::string error_of(const TrainOptions& o) {
+    try {
+      train(o);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+  // All numbers of a checkpoint.
+  static std::string tensors_of(const fs::path& model) {
+    const SafetensorsFile file = SafetensorsFile::read(model / "checkpoint/state.safetensors");
+    std::string all;
+    for (const NamedTensor& t : file.tensors()) all += t.bytes;
+    return all;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Session, ARunEndedAndResumedHasTheBitsOfAnUnbrokenOne) {
+  TrainOptions whole = options("whole"), part = options("part");
+  whole.max_updates = 11;
+  part.max_updates = 5;   // between two parameter sets, inside an epoch
+  train(whole);
+  train(part);
+  EXPECT_NE(tensors_of(part.model), tensors_of(whole.model));
+  EXPECT_EQ(train(resumed(part.model, 11)).updates, 11);
+  EXPECT_EQ(tensors_of(part.model), tensors_of(whole.model));
+  EXPECT_EQ(read_file(part.model / "model.safetensors"), read_file(whole.model / "model.safetensors"));
+}
+
+TEST_F(Session, MoreLanesThanSentencesAndASingleShortPairTrain) {
+  TrainOptions o = options("one");
+  write_file(folder_ / "a1", "1\n");
+  write_file(folder_ / "b1", "2\n");
+  o.source = folder_ / "a1";
+  o.target = folder_ / "b1";
+  EXPECT_EQ(train(o).updates, 4);
+}
+
+TEST_F(Session, OverwritingLeavesNothingOfTheOldRunToBeTakenForTheNew) {
+  TrainOptions o = options("m");
+  train(o);
+  EXPECT_NE(error_of(o).find("a model is there already"), std::string::npos);
+  EXPECT_TRUE(fs::exists(o.model / "checkpoint/state.safetensors"));
+  o.overwrite = true;
+  o.progress = [](const TrainProgress&) { throw std::runtime_error("killed"); };   // before the first checkpoint
+  EXPECT_THROW(train(o), std::runtime_error);
+  EXPECT_FALSE(fs::exists(o.model / "model.safetensors"));
+  EXPECT_THROW(load_model(o.model), Error);
+  EXPECT_NE(error_of(resumed(o.model, 4)).find("no checkpoint to go on from"), std::string::npos);
+}
+
+TEST_F(Session, ARunWithoutAUsablePairLeavesNoModel) {
+  TrainOptions o = options("m");
+  o.settings.push_back("train.max-length=1");
+  write_file(folder_ / "a", "123\n");
+  write_file(folder_ / "b", "321\n");
+  EXPECT_NE(error_of(o).find("no pair of lines is left to train on"), std::string::npos);
+  EXPECT_FALSE(fs::exists(o.model / "config.json"));
+}
+
+TEST_F(Session, SettingsThatDoNotFitTogetherAreRefusedBeforeAnyTextIsRead) {
+  TrainOptions o = options("m");
+  o.source = folder_ / "missing";
+  o.settings.push_back("attention.heads=3");
+  EXPECT_NE(error_of(o).find("attention.heads = 3"), std::string::npos);
+  o.settings.back() = "positions.max=256";   // START and 256 symbols need 257
+  EXPECT_NE(error_of(o).find("train.max-length = 256: expected less than positions.max = 256"), std::string::npos);
+}
+
+TEST_F(Session, TheLongestSentenceFillsThePositionsToTheLast) {
+  TrainOptions o = with_validation("m");
+  o.settings.insert(o.settings.end(), {"positions.max=8", "train.max-length=7"});
+  write_file(folder_ / "a", "123456\n1\n");   // a character each and the word mark: 7 symbols, 8 rows
+  write_file(folder_ / "b", "654321\n2\n");
+  EXPECT_EQ(train(o).updates, 4);
+}
+
+TEST_F(Session, ResumingRefusesSettingsInsteadOfIgnoringThem) {
+  TrainOptions o = options("m");
+  train(o);
+  TrainOptions again = resumed(o.model, 6);
+  again.settings = {"train.rate=1"};
+  EXPECT_NE(error_of(again).find("--set train.rate=1"), std::string::npos);
+}
+
+TEST_F(Session, AFinishedRunThatIsResumedIsNotValidatedTwice) {
+  const TrainOptions o = with_validation("m");
+  const auto validations = [&] {
+    const std::string log = read_file(o.model / "training.jsonl");
+    size_t n = 0;
+    for (size_t at = log.find("\"valid\""); at != std::string::npos; at = log.find("\"valid\"", at + 1)) ++n;
+    return n;
+  };
+  train(o);
+  EXPECT_EQ(validations(), 1u);
+  train(resumed(o.model, 4));
+  EXPECT_EQ(validations(), 1u);
+}
+
+TEST(Checkpoint, CountersBelowZeroAreRefused) {
+  const fs::path path = fs::temp_directory_path() / ("jumok-checkpoint-" + std::to_string(::getpid()));
+  ParameterLayout layout;
+  layout.vector("x", 3);
+  OptimizerState state{{1, 2, 3}, {0, 0, 0}, {0, 0, 0}, 5};
+  Progressed progressed;
+  save_checkpoint(path, layout, state, progressed);
+  EXPECT_NO_THROW(load_checkpoint(path, layout, state, progressed));
+  progressed.batch = -1;
+  save_checkpoint(path, layout, state, progressed);
+  EXPECT_THROW(load_checkpoint(path, layout, state, progressed), Error);
+  fs::remove(path);
+}
+
+// JSON has no NaN: it is written as null.
+TEST(Events, ALossThatIsNoNumberDoesNotBreakTheCurves) {
+  nlohmann::ordered_json event = {{"event", "train"}, {"update", 20}, {"loss", std::numeric_limits<double>::quiet_NaN()}, {"rate", 0.5}};
+  const TrainingCurves curves = curves_of({nlohmann::ordered_json::parse(event.dump()), nlohmann::ordered_json::parse(R"({"event": 3})")});
+  ASSERT_EQ(curves.training.size(), 1u);
+  EXPECT_EQ(curves.training[0].update, 20);
+  EXPECT_EQ(curves.training[0].learning_rate, 0.5);
+  EXPECT_TRUE(std::isnan(curves.training[0].loss));
+}
+
+}  // namespace
+}  // namespace jumok

@@ -239,6 +239,15 @@ TEST_F(ModelFiles, DamagedSubwordModelIsStoppedByItsHash) {
   EXPECT_NO_THROW(load_model(folder_));
 }
 
+// A changed hash would refuse every model written before. The value is that of docs/model-format.md's formula in Python:
+//   h = mix(len(b)); for i in range(0, len(b), 8): h = mix(h ^ int.from_bytes(b[i:i+8], "little"))
+TEST_F(ModelFiles, TheHashIsTheOneTheFormatDescribes) {
+  const std::string bytes = read_file(fs::path(JUMOK_TEST_DATA).parent_path().parent_path() / "text/data/toy.spm");   // 5322 bytes: not whole words
+  const auto toy = std::make_shared<const Subwords>(Subwords::from_bytes(bytes, false));
+  write({toy, toy});
+  EXPECT_EQ(Json::parse(read_file(config_path()))["subword_hash"], Json({{"joint.spm", "fa298fc705feb012"}}));
+}
+
 TEST_F(ModelFiles, TheHashesOfTheTwoSidesAreNotMixedUp) {
   config_.tying = Tying::kNone;
   write({first(), second()});

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "jumok/trainer.h"
+#include "output.h"
 #include "progress.h"
 
 namespace jumok {
@@ -50,7 +51,7 @@ struct Options {
 };
 
 void print_settings(const std::string& preset) {
-  for (const SettingInfo& s : list_settings(preset)) std::fputs(fmt::format("{} = {}   ({})   {}\n", s.key, s.value, s.range, s.help).c_str(), stdout);
+  for (const SettingInfo& s : list_settings(preset)) write_output(fmt::format("{} = {}   ({})   {}\n", s.key, s.value, s.range, s.help));
 }
 
 void show(Progress& bar, const TrainProgress& p) {
@@ -89,6 +90,16 @@ int run(Options o) {
   return 0;
 }
 
+// What is required depends on what is asked for.
+void check_usage(const Options& o) {
+  if (o.list) return;
+  if (o.train.model.empty()) throw CLI::RequiredError("--model");
+  if (o.train.resume && !o.train.settings.empty()) throw CLI::ExcludesError("--resume", "--set");
+  if (o.train.resume) return;
+  if (o.train.source.empty()) throw CLI::RequiredError("--source");
+  if (o.train.target.empty()) throw CLI::RequiredError("--target");
+}
+
 }  // namespace
 
 void add_train(CLI::App& app, Command& command) {
@@ -119,7 +130,7 @@ void add_train(CLI::App& app, Command& command) {
   sub->add_option("--log-json", t.log_json, "Append progress as JSON lines to this file (default: only training.jsonl of the model)");
   sub->add_flag("--quiet", o->quiet, "No progress display");
   sub->callback([o, &command] {
-    if (o->train.model.empty() && !o->list) throw CLI::RequiredError("--model");
+    check_usage(*o);
     command = [o] { return run(*o); };
   });
 }

@@ -28,8 +28,7 @@ void add_norm_backward(const Context& context, const AddNormStep& s) {
   if (!dnormed.written && !dsum.written) return;
   const TimedPart time(context.profile, Part::kNorm);
   if (!dnormed.written) {   // the norm itself had no reader: only the sum's gradient flows on
-    const GradientSink none = sink(context.arena, s.out.normed);
-    for (int64_t r = 0; r < none.tensor.rows; ++r) std::fill_n(none.tensor.row(r), none.tensor.columns, 0.0f);
+    kernels::clear(sink(context.arena, s.out.normed).tensor);
   }
   kernels::AddNormGradient g;
   g.dy = dnormed.tensor;

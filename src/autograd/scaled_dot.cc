@@ -23,10 +23,6 @@ kernels::Attention arguments(const ScaledDotInput& in) {
   return a;
 }
 
-void clear(const Tensor& t) {
-  for (int64_t r = 0; r < t.rows; ++r) std::fill_n(t.row(r), t.columns, 0.0f);
-}
-
 // The kernel has one accumulate flag for all three; where they differ (keys that are also values), fresh ones start from zero.
 void scaled_dot_backward(const Context& context, const ScaledDotInput& in, const Variable& out, const float* lse) {
   if (!out.gradient->written) return;
@@ -36,7 +32,7 @@ void scaled_dot_backward(const Context& context, const ScaledDotInput& in, const
   g.accumulate = std::any_of(std::begin(sinks), std::end(sinks), [](const GradientSink& s) { return s.accumulate; });
   if (g.accumulate) {
     for (const GradientSink& s : sinks) {
-      if (!s.accumulate) clear(s.tensor);
+      if (!s.accumulate) kernels::clear(s.tensor);
     }
   }
   g.out = out.value;

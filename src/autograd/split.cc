@@ -17,9 +17,7 @@ std::vector<Variable> split_columns(Context& context, const Variable& x, int par
     x.gradient->written = std::any_of(out.begin(), out.end(), [](const Variable& v) { return v.gradient->written; });
     if (!x.gradient->written) return;
     for (const Variable& v : out) {
-      if (v.gradient->written) continue;
-      const Tensor& t = v.gradient->tensor;
-      for (int64_t r = 0; r < t.rows; ++r) std::fill_n(t.row(r), t.columns, 0.0f);
+      if (!v.gradient->written) kernels::clear(v.gradient->tensor);
     }
   });
   return out;

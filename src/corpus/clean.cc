@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "corpus/access_key.h"
 #include "corpus/encoding_fault.h"
-#include "corpus/hash.h"
+#include "base/hash.h"
 #include "corpus/placeholder.h"
 #include "text/unicode.h"
 

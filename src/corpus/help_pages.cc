@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "corpus/hash.h"
+#include "base/hash.h"
 #include "corpus/html_text.h"
 #include "corpus/language.h"
 #include "corpus/walk.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "corpus/clean.h"
-#include "corpus/hash.h"
+#include "base/hash.h"
 
 namespace jumok {
 namespace {

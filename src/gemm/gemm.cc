@@ -40,7 +40,9 @@ void multiply_block(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend b
 // The last few rows: padded with zero rows to the next block height, in scratch of our own.
 void multiply_padded(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
   const int64_t height = a.rows <= 4 ? 4 : kLargestPadded;
-  std::vector<float> in(height * a.columns, 0.0f), out(height * c.columns, 0.0f);
+  thread_local std::vector<float> in, out;   // scratch, kept because a decoding step comes here with every product
+  in.assign(height * a.columns, 0.0f);
+  out.assign(height * c.columns, 0.0f);
   for (int64_t r = 0; r < a.rows; ++r) {
     std::memcpy(&in[r * a.columns], a.row(r), a.columns * sizeof(float));
     if (accumulate) std::memcpy(&out[r * c.columns], c.row(r), c.columns * sizeof(float));
@@ -56,15 +58,11 @@ Backend choose_backend() {
   return avx512 ? Backend::kMatmul : Backend::kSgemm;
 }
 
-void clear(Rows c) {
-  for (int64_t r = 0; r < c.rows; ++r) std::fill_n(c.row(r), c.columns, 0.0f);
-}
-
 // Nothing to multiply: C is empty, or a sum over nothing.
 bool is_trivial(int64_t k, Rows c, bool accumulate) {
   if (c.rows == 0 || c.columns == 0) return true;
   if (k > 0) return false;
-  if (!accumulate) clear(c);
+  if (!accumulate) kernels::clear(c);
   return true;
 }
 

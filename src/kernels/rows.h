@@ -1,6 +1,7 @@
 // Views of row-major f32 matrices: the argument type of the kernels. No ownership, no allocation.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,5 +21,10 @@ struct ConstRows {
   ConstRows(const Rows& m) : data(m.data), rows(m.rows), columns(m.columns), stride(m.stride) {}   // NOLINT: a Rows is a ConstRows
   const float* row(int64_t r) const { return data + r * stride; }
 };
+
+// Sets every element to 0.
+inline void clear(Rows m) {
+  for (int64_t r = 0; r < m.rows; ++r) std::fill_n(m.row(r), m.columns, 0.0f);
+}
 
 }  // namespace jumok::kernels

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/rng.h"
 
 namespace jumok {
@@ -92,16 +93,7 @@ void check_tensors(const SafetensorsFile& file, const ParameterLayout& layout) {
   }
 }
 
-// 64 bits, eight bytes at a time; 16 hexadecimal digits.
-std::string hash_of(std::string_view bytes) {
-  uint64_t key = mix64(bytes.size());
-  for (size_t i = 0; i < bytes.size(); i += 8) {
-    uint64_t word = 0;
-    for (size_t j = 0; j < 8 && i + j < bytes.size(); ++j) word |= uint64_t{static_cast<unsigned char>(bytes[i + j])} << (8 * j);
-    key = mix64(key ^ word);
-  }
-  return fmt::format("{:016x}", key);
-}
+std::string hash_of(std::string_view bytes) { return fmt::format("{:016x}", hash_text(bytes)); }   // 16 hexadecimal digits
 
 // SentencePiece 0.1.97 can crash on a damaged model, so its bytes are compared with the hash in config.json first. Models without hashes load too.
 void check_hash(const Json& config, const fs::path& path, std::string_view bytes) {
@@ -177,7 +169,7 @@ void write_config(const fs::path& directory, const ModelConfig& config, const Su
   }
   j["model"] = model_settings(copy).to_json();
   j["training"] = training;
-  write_file(directory / "config.json", j.dump(2) + "\n");
+  write_file(directory / "config.json", j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 ModelConfig read_config(const fs::path& directory, Json* training) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/near_miss.h"
 
 namespace jumok {
 namespace {
@@ -13,21 +14,6 @@ template <typename Number>
 bool parse_number(const std::string& text, Number& value) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   return code == std::errc() && end == text.data() + text.size();
-}
-
-int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -98,13 +84,6 @@ void Settings::from_json(const nlohmann::ordered_json& object, std::string_view 
     check(setting == all_.end() || value.is_string() == is_text, "{}: {} = {}: expected {}", where, key, value.dump(), setting->range);
     set(key, is_text ? value.get<std::string>() : value.dump(), where);
   }
-}
-
-std::string nearest(std::string_view text, const std::vector<std::string>& candidates) {
-  const auto best = std::min_element(candidates.begin(), candidates.end(), [&](const std::string& a, const std::string& b) {
-    return edit_distance(text, a) < edit_distance(text, b);
-  });
-  return best == candidates.end() ? std::string() : *best;
 }
 
 }  // namespace jumok

@@ -62,7 +62,4 @@ class Settings {
   std::vector<Setting> all_;
 };
 
-// The candidate with the smallest edit distance to `text`, for "did you mean".
-std::string nearest(std::string_view text, const std::vector<std::string>& candidates);
-
 }  // namespace jumok

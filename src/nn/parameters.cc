@@ -4,16 +4,12 @@
 #include <cassert>
 #include <cmath>
 
+#include "base/hash.h"
+
 namespace jumok {
 namespace {
 
 constexpr int64_t kAlign = 16;   // floats of a cache line
-
-uint64_t hash_name(const std::string& name) {
-  uint64_t key = 0;
-  for (const unsigned char c : name) key = mix64(key ^ c);
-  return key;
-}
 
 float draw(Rng& rng, Initial initial, double spread) {
   switch (initial) {
@@ -57,7 +53,7 @@ void ParameterLayout::initialise(float* block, uint64_t seed) const {
   std::fill_n(block, size_, 0.0f);
   for (const Entry& e : entries_) {
     const Parameter& p = e.parameter;
-    Rng rng(hash_words(seed, hash_name(e.name)));
+    Rng rng(hash_words(seed, hash_text(e.name)));
     const double spread = e.initial == Initial::kEmbedding ? 1 / std::sqrt(static_cast<double>(p.columns))
                                                            : std::sqrt(6.0 / static_cast<double>(p.rows + p.columns));
     for (int64_t r = 0; r < p.rows; ++r) {

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/near_miss.h"
 #include "models/config.h"
 
 namespace jumok {

@@ -1,7 +1,6 @@
 #include "data/parallel_corpus.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -76,6 +75,10 @@ void ParallelCorpus::add(std::span<const int32_t> source, std::span<const int32_
     ++counts_.too_long;
     return;
   }
+  keep(source, target, line);
+}
+
+void ParallelCorpus::keep(std::span<const int32_t> source, std::span<const int32_t> target, int64_t line) {
   ++counts_.kept;
   source_.add(source);
   target_.add(target);
@@ -86,10 +89,9 @@ void ParallelCorpus::add(std::span<const int32_t> source, std::span<const int32_
 
 ParallelCorpus ParallelCorpus::from_symbols(std::span<const std::vector<int32_t>> sources, std::span<const std::vector<int32_t>> targets) {
   check(sources.size() == targets.size(), "parallel symbols: expected equally many sentences, found {} and {}", sources.size(), targets.size());
-  CorpusOptions any_length;
-  any_length.max_length = std::numeric_limits<int>::max();
   ParallelCorpus corpus;
-  for (size_t i = 0; i < sources.size(); ++i) corpus.add(sources[i], targets[i], static_cast<int64_t>(i), any_length, true);
+  corpus.counts_.read = static_cast<int64_t>(sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) corpus.keep(sources[i], targets[i], static_cast<int64_t>(i));
   return corpus;
 }
 

@@ -49,7 +49,7 @@ class ParallelCorpus {
   static ParallelCorpus build_text(std::span<const std::string> lines, const Subwords& subwords, const CorpusOptions& options = {},
                                    Workers* workers = nullptr);
 
-  // From symbols as they are; equally many of both (Error otherwise).
+  // From symbols as they are, empty sentences too; equally many of both (Error otherwise).
   static ParallelCorpus from_symbols(std::span<const std::vector<int32_t>> sources, std::span<const std::vector<int32_t>> targets);
 
   int size() const { return target_.size(); }
@@ -66,6 +66,7 @@ class ParallelCorpus {
   uint64_t fingerprint() const;
 
  private:
+  void keep(std::span<const int32_t> source, std::span<const int32_t> target, int64_t line);
   void add(std::span<const int32_t> source, std::span<const int32_t> target, int64_t line, const CorpusOptions& options, bool needs_source);
 
   FlatSentences source_, target_;

@@ -1,0 +1,115 @@
+// Files, settings and folders that a run refuses, each with one line that says why.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "digit_task.h"
+
+namespace jumok {
+namespace {
+namespace fs = std::filesystem;
+
+class TrainErrors : public testing::Test {
+ protected:
+  void expect_error(const TrainOptions& options, std::initializer_list<const char*> parts) {
+    const std::string error = error_of(options);
+    for (const char* part : parts) EXPECT_NE(error.find(part), std::string::npos) << "expected \"" << part << "\" in: " << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos);
+    EXPECT_FALSE(fs::exists(options.model / "config.json")) << "a failed run left a model behind";
+  }
+
+  TemporaryFolder folder_;
+  TrainOptions options_ = digit_run(folder_, "model");
+};
+
+TEST_F(TrainErrors, FilesOfUnequalLengthEmptyOrMissing) {
+  std::ofstream(options_.target, std::ios::app) << "1 2\n";
+  expect_error(options_, {"train.source", "train.target", "150", "151"});
+  std::ofstream{options_.source};
+  std::ofstream{options_.target};
+  expect_error(options_, {"train.source", "empty"});
+  fs::remove(options_.target);
+  expect_error(options_, {"train.target"});
+  options_.target = "";
+  expect_error(options_, {"source and target"});
+}
+
+TEST_F(TrainErrors, ValidationFilesAreCheckedLikewise) {
+  std::ofstream(options_.valid_target, std::ios::app) << "1 2\n";
+  expect_error(options_, {"valid.source", "valid.target", "20", "21"});
+  options_.valid_target = "";
+  expect_error(options_, {"validation", "both"});
+}
+
+TEST_F(TrainErrors, TextOfWhichNothingIsLeft) {
+  options_.settings.push_back("train.max-length=1");
+  expect_error(options_, {"train.source", "no pair of lines is left"});
+}
+
+TEST_F(TrainErrors, AnUnknownSettingIsAnsweredWithTheNearest) {
+  options_.settings.push_back("train.dropuot=0.1");
+  expect_error(options_, {"train.dropuot", "train.dropout"});
+  options_.settings.back() = "train.dropout";
+  expect_error(options_, {"train.dropout"});
+}
+
+TEST_F(TrainErrors, AValueOutOfRangeIsAnsweredWithTheRange) {
+  options_.settings.push_back("train.dropout=1.5");
+  expect_error(options_, {"train.dropout", "1.5", "0 … 0.9"});
+  options_.settings.back() = "validate.metric=rouge";
+  expect_error(options_, {"validate.metric", "rouge", "loss | bleu | chrf"});
+  options_.settings.back() = "attention.heads=3";
+  expect_error(options_, {"heads"});
+  options_.settings.back() = "train.max-length=32";
+  expect_error(options_, {"train.max-length = 32", "positions.max = 32"});
+}
+
+TEST_F(TrainErrors, PresetsSubwordsAndThreadsThatDoNotExist) {
+  TrainOptions o = options_;
+  o.preset = "transformer-huge";
+  expect_error(o, {"transformer-huge", "transformer-tiny"});
+  o = options_;
+  o.subwords = "syllables";
+  expect_error(o, {"syllables", "unigram"});
+  o = options_;
+  o.threads = -1;
+  expect_error(o, {"threads = -1"});
+  o = options_;
+  o.source_subwords = folder_ / "none.spm";
+  expect_error(o, {"none.spm"});
+  o.source_subwords = options_.source;  // text, no SentencePiece model
+  expect_error(o, {"train.source"});
+}
+
+TEST_F(TrainErrors, ResumingWantsARunToResume) {
+  TrainOptions o;
+  o.model = folder_ / "nothing";
+  o.resume = true;
+  expect_error(o, {"nothing", "expected a model directory"});
+  train(options_);
+  fs::remove(options_.model / "checkpoint/state.safetensors");
+  o.model = options_.model;
+  EXPECT_NE(error_of(o).find("checkpoint"), std::string::npos) << error_of(o);
+  o.settings = {"train.dropout=0.2"};
+  EXPECT_NE(error_of(o).find("keeps the settings"), std::string::npos) << error_of(o);
+}
+
+TEST_F(TrainErrors, ARateThatDestroysTheModelEndsTheRunWithAdvice) {
+  options_.settings.insert(options_.settings.end(), {"train.rate=10", "train.warm-up=1", "train.clip=0", "model.norm=post"});
+  options_.max_updates = 300;
+  const std::string error = error_of(options_);
+  EXPECT_TRUE(error.empty() || error.find("train.rate") != std::string::npos) << error;  // it may also survive, badly
+}
+
+TEST(Settings, AreListedWithValueRangeAndHelp) {
+  bool found = false;
+  for (const SettingInfo& s : list_settings("transformer-tiny")) {
+    EXPECT_FALSE(s.key.empty() || s.value.empty() || s.range.empty() || s.help.empty()) << s.key;
+    found = found || (s.key == "model.width" && s.value == "128");
+  }
+  EXPECT_TRUE(found);
+  EXPECT_FALSE(list_presets().empty());
+}
+
+}  // namespace
+}  // namespace jumok

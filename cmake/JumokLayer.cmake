@@ -43,12 +43,13 @@ function(jumok_library)
   foreach(layer IN LISTS layers)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
   endforeach()
-  add_library(jumok STATIC ${objects})
-  set_target_properties(jumok PROPERTIES LINKER_LANGUAGE CXX)
-  add_library(jumok::jumok ALIAS jumok)
-  target_compile_features(jumok PUBLIC cxx_std_20)
-  target_include_directories(jumok PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+  # Not named jumok: to Ninja that is the program's file.
+  add_library(jumok_library STATIC ${objects})
+  set_target_properties(jumok_library PROPERTIES OUTPUT_NAME jumok EXPORT_NAME jumok LINKER_LANGUAGE CXX)
+  add_library(jumok::jumok ALIAS jumok_library)
+  target_compile_features(jumok_library PUBLIC cxx_std_20)
+  target_include_directories(jumok_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
   # Users of the archive link what it uses; they see neither its headers nor its compile options.
-  target_link_libraries(jumok PRIVATE fmt::fmt ZLIB::ZLIB Threads::Threads OpenMP::OpenMP_CXX
+  target_link_libraries(jumok_library PRIVATE fmt::fmt ZLIB::ZLIB Threads::Threads OpenMP::OpenMP_CXX
     jumok::onednn jumok::hwy jumok::sentencepiece jumok::utf8proc)
 endfunction()

@@ -114,6 +114,18 @@ TEST_F(LanesTest, ThreadsChangeNoBit) {
   }
 }
 
+TEST_F(LanesTest, AnUpdatesGradientHoldsNothingOfTheOneBefore) {
+  const ParallelCorpus corpus = corpus_of({5, 7, 3, 4});
+  TrainConfig config;
+  config.lanes = 3;  // the second batch leaves a lane empty
+  Workers workers(1, prepare_model_thread);
+  Lanes used(*model_, corpus, config, 7, workers), fresh(*model_, corpus, config, 7, workers);
+  const std::vector<int32_t> first = {0, 1, 2, 3}, second = {1, 2};
+  used.gradients(parameters_.data(), first, 3);
+  EXPECT_EQ(used.gradients(parameters_.data(), second, 4).loss, fresh.gradients(parameters_.data(), second, 4).loss);
+  EXPECT_TRUE(used.blocks() == fresh.blocks());
+}
+
 TEST_F(LanesTest, DropoutFollowsTheUpdateAndTheSentenceAlone) {
   const ParallelCorpus corpus = corpus_of({5, 5});
   TrainConfig config;

@@ -32,6 +32,15 @@ TEST_P(ReverseDigits, FiftyUnseenLinesAreAllTranslatedRightByGreedyAndByBeamSear
   }
 }
 
+// This model's subwords rewrite nothing: to them a no-break space is an unknown symbol, and the model would answer it.
+TEST_P(ReverseDigits, BlankLinesDoNotReachTheModel) {  // TXT-02
+  for (const auto& list : translator_.translate(std::vector<std::string>{" ", "\t", "\xC2\xA0", "\xE3\x80\x80", "\xEF\xBB\xBF"})) {
+    ASSERT_EQ(list.size(), 1u);
+    EXPECT_EQ(list[0].text, "");
+    EXPECT_EQ(list[0].log_prob, 0);
+  }
+}
+
 TEST_P(ReverseDigits, LogProbabilitiesAreThoseOfPyTorchWithTheSameFile) {
   std::vector<std::string> sources, targets;
   std::vector<double> expected;

@@ -41,8 +41,9 @@ class Session : public testing::Test {
     o.preset = "transformer-tiny";
     o.subwords = "char";
     o.vocabulary = 14;
-    o.settings = {"encoder.layers=1",      "decoder.layers=1", "model.width=8",      "attention.heads=1", "feed-forward.width=12", "train.lanes=3",
-                  "train.batch-tokens=50", "train.warm-up=5",  "validate.every=1000", "average.every=2",   "average.last=3"};
+    o.settings = {"encoder.layers=1",      "decoder.layers=1", "model.width=8",         "attention.heads=1",
+                  "feed-forward.width=12", "train.lanes=3",    "train.batch-tokens=50", "train.warm-up=5",
+                  "validate.every=1000",   "average.every=2",  "average.last=3"};
     o.max_updates = 4;
     o.threads = 1;
     return o;
@@ -83,7 +84,7 @@ class Session : public testing::Test {
 TEST_F(Session, ARunEndedAndResumedHasTheBitsOfAnUnbrokenOne) {
   TrainOptions whole = options("whole"), part = options("part");
   whole.max_updates = 11;
-  part.max_updates = 5;   // between two parameter sets, inside an epoch
+  part.max_updates = 5;  // between two parameter sets, inside an epoch
   train(whole);
   train(part);
   EXPECT_NE(tensors_of(part.model), tensors_of(whole.model));
@@ -107,7 +108,7 @@ TEST_F(Session, OverwritingLeavesNothingOfTheOldRunToBeTakenForTheNew) {
   EXPECT_NE(error_of(o).find("a model is there already"), std::string::npos);
   EXPECT_TRUE(fs::exists(o.model / "checkpoint/state.safetensors"));
   o.overwrite = true;
-  o.progress = [](const TrainProgress&) { throw std::runtime_error("killed"); };   // before the first checkpoint
+  o.progress = [](const TrainProgress&) { throw std::runtime_error("killed"); };  // before the first checkpoint
   EXPECT_THROW(train(o), std::runtime_error);
   EXPECT_FALSE(fs::exists(o.model / "model.safetensors"));
   EXPECT_THROW(load_model(o.model), Error);
@@ -128,14 +129,14 @@ TEST_F(Session, SettingsThatDoNotFitTogetherAreRefusedBeforeAnyTextIsRead) {
   o.source = folder_ / "missing";
   o.settings.push_back("attention.heads=3");
   EXPECT_NE(error_of(o).find("attention.heads = 3"), std::string::npos);
-  o.settings.back() = "positions.max=256";   // START and 256 symbols need 257
+  o.settings.back() = "positions.max=256";  // START and 256 symbols need 257
   EXPECT_NE(error_of(o).find("train.max-length = 256: expected less than positions.max = 256"), std::string::npos);
 }
 
 TEST_F(Session, TheLongestSentenceFillsThePositionsToTheLast) {
   TrainOptions o = with_validation("m");
   o.settings.insert(o.settings.end(), {"positions.max=8", "train.max-length=7"});
-  write_file(folder_ / "a", "123456\n1\n");   // a character each and the word mark: 7 symbols, 8 rows
+  write_file(folder_ / "a", "123456\n1\n");  // a character each and the word mark: 7 symbols, 8 rows
   write_file(folder_ / "b", "654321\n2\n");
   EXPECT_EQ(train(o).updates, 4);
 }

@@ -10,8 +10,9 @@ namespace jumok {
 namespace {
 
 auto fields(const TrainConfig& c) {
-  return std::tuple(c.rate, c.warm_up, c.beta1, c.beta2, c.epsilon, c.clip, c.label_smoothing, c.dropout, c.attention_dropout, c.batch_tokens, c.lanes,
-                    c.micro_batch_rows, c.max_length, c.validate_every, c.metric, c.snapshot_every, c.average, c.patience);
+  return std::tuple(c.rate, c.warm_up, c.beta1, c.beta2, c.epsilon, c.clip, c.label_smoothing, c.dropout, c.attention_dropout,
+                    c.batch_tokens, c.lanes, c.micro_batch_rows, c.max_length, c.validate_every, c.metric, c.snapshot_every, c.average,
+                    c.patience);
 }
 
 struct Case {

@@ -13,8 +13,9 @@ namespace jumok {
 
 // Central differences of `loss` along random directions through the numbers of `values`, against `gradient` (d loss / d values).
 //   (L(x + εu) - L(x - εu)) / 2ε  =  g·u
-// u is a random unit vector over [begin, end). L is summed in f64 over f32 results, so ε balances rounding against curvature; the tolerance is relative
-// to |g||u|, which bounds g·u, and to the rounding of L (a gradient that is zero by symmetry, of a key's bias, shows nothing but that).
+// u is a random unit vector over [begin, end). L is summed in f64 over f32 results, so ε balances rounding against curvature; the tolerance
+// is relative to |g||u|, which bounds g·u, and to the rounding of L (a gradient that is zero by symmetry, of a key's bias, shows nothing
+// but that).
 inline void expect_directional_gradient(std::vector<float>& values, const std::vector<float>& gradient, int64_t begin, int64_t end,
                                         const std::function<double()>& loss, double epsilon, double tolerance, uint64_t seed) {
   const int64_t n = end - begin;
@@ -45,9 +46,10 @@ inline void expect_directional_gradient(std::vector<float>& values, const std::v
     std::vector<double> moved(n);
     for (int64_t i = 0; i < n; ++i) moved[i] = values[begin + i];
     const double low = at(-epsilon);
-    for (int64_t i = 0; i < n; ++i) expected += gradient[begin + i] * (moved[i] - values[begin + i]);   // the step that f32 really made
+    for (int64_t i = 0; i < n; ++i) expected += gradient[begin + i] * (moved[i] - values[begin + i]);  // the step that f32 really made
     values = original;
-    ASSERT_NEAR(high - low, expected, tolerance * (2 * epsilon * norm) + 1e-7 * std::abs(high)) << "elements " << begin << " to " << end << ", trial " << trial;
+    ASSERT_NEAR(high - low, expected, tolerance * (2 * epsilon * norm) + 1e-7 * std::abs(high))
+        << "elements " << begin << " to " << end << ", trial " << trial;
   }
 }
 

@@ -31,7 +31,8 @@ nlohmann::ordered_json to_json(const BenchTrainOptions& o, const BenchTrainResul
           {"parameters", r.parameters},
           {"flop_per_token", r.flop_per_token},
           {"tokens_per_update", r.tokens_per_update},
-          {"tokens_per_second", {{"median", r.tokens_per_second.median}, {"least", r.tokens_per_second.least}, {"most", r.tokens_per_second.most}}},
+          {"tokens_per_second",
+           {{"median", r.tokens_per_second.median}, {"least", r.tokens_per_second.least}, {"most", r.tokens_per_second.most}}},
           {"fraction_of_peak", r.fraction_of_peak},
           {"worker_seconds", parts},
           {"optimiser_seconds", r.optimiser_seconds},
@@ -57,10 +58,11 @@ int run_train(const Options& o) {
     return 0;
   }
   write_output(fmt::format("{}: {} parameters, {:.1f} MFLOP a target symbol\n", o.train.preset, r.parameters, r.flop_per_token / 1e6));
-  write_output(fmt::format("{}, {} threads: FMA peak {:.0f} GFLOP/s, memory {:.1f} GB/s\n", r.roof.processor, r.roof.threads, r.roof.fma / 1e9,
-                           r.roof.read / 1e9));
-  write_output(fmt::format("{:.0f} target symbols/s (median of {} updates of {}; {:.0f} to {:.0f}): {:.1f} % of the peak\n", r.tokens_per_second.median,
-                           o.train.updates, r.tokens_per_update, r.tokens_per_second.least, r.tokens_per_second.most, 100 * r.fraction_of_peak));
+  write_output(fmt::format("{}, {} threads: FMA peak {:.0f} GFLOP/s, memory {:.1f} GB/s\n", r.roof.processor, r.roof.threads,
+                           r.roof.fma / 1e9, r.roof.read / 1e9));
+  write_output(fmt::format("{:.0f} target symbols/s (median of {} updates of {}; {:.0f} to {:.0f}): {:.1f} % of the peak\n",
+                           r.tokens_per_second.median, o.train.updates, r.tokens_per_update, r.tokens_per_second.least,
+                           r.tokens_per_second.most, 100 * r.fraction_of_peak));
   write_output(fmt::format("activations: {:.0f} MB\nwhere the time of the threads goes:\n", static_cast<double>(r.arena_bytes) / 1e6));
   print_parts(r);
   return 0;
@@ -78,7 +80,8 @@ int run_translate(const Options& o) {
         {"fma_peak_gflops", r.roof.fma / 1e9},
         {"read_gb_per_second", r.roof.read / 1e9},
         {"sentences", t.sentences},
-        {"tokens_per_second", {{"median", r.tokens_per_second.median}, {"least", r.tokens_per_second.least}, {"most", r.tokens_per_second.most}}}};
+        {"tokens_per_second",
+         {{"median", r.tokens_per_second.median}, {"least", r.tokens_per_second.least}, {"most", r.tokens_per_second.most}}}};
     write_output(j.dump(2) + "\n");
     return 0;
   }
@@ -95,9 +98,13 @@ void add_train_benchmark(CLI::App& sub, const std::shared_ptr<Options>& o, Comma
   CLI::App* train = sub.add_subcommand("train", "Training speed of a preset on random sentences");
   train->add_option("--preset", o->train.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
   train->add_option("--set", o->train.settings, "key=value, over the preset's; repeatable");
-  train->add_option("--vocabulary", o->train.vocabulary, "Symbols of the joint vocabulary")->check(CLI::Range(8, 1000000))->capture_default_str();
+  train->add_option("--vocabulary", o->train.vocabulary, "Symbols of the joint vocabulary")
+      ->check(CLI::Range(8, 1000000))
+      ->capture_default_str();
   train->add_option("--threads", o->train.threads, "Threads; 0: one a core")->check(CLI::Range(0, 4096))->capture_default_str();
-  train->add_option("--updates", o->train.updates, "Updates measured, after two of warm-up")->check(CLI::Range(1, 100000))->capture_default_str();
+  train->add_option("--updates", o->train.updates, "Updates measured, after two of warm-up")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   train->add_flag("--json", o->json, "Print one JSON object");
   train->callback([o, &command] { command = [o] { return run_train(*o); }; });
 }
@@ -107,10 +114,14 @@ void add_translate_benchmark(CLI::App& sub, const std::shared_ptr<Options>& o, C
   CLI::App* translate = sub.add_subcommand("translate", "Greedy decoding speed of a preset with random parameters");
   translate->add_option("--preset", t.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
   translate->add_option("--set", t.settings, "key=value, over the preset's; repeatable");
-  translate->add_option("--vocabulary", t.vocabulary, "Symbols of the joint vocabulary")->check(CLI::Range(8, 1000000))->capture_default_str();
+  translate->add_option("--vocabulary", t.vocabulary, "Symbols of the joint vocabulary")
+      ->check(CLI::Range(8, 1000000))
+      ->capture_default_str();
   translate->add_option("--threads", t.threads, "Threads; each takes whole batches")->check(CLI::Range(1, 4096))->capture_default_str();
   translate->add_option("--sentences", t.sentences, "Sentences of a batch")->check(CLI::Range(1, 100000))->capture_default_str();
-  translate->add_option("--batches", t.batches, "Rounds measured, after one of warm-up")->check(CLI::Range(1, 100000))->capture_default_str();
+  translate->add_option("--batches", t.batches, "Rounds measured, after one of warm-up")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
   translate->add_flag("--json", o->json, "Print one JSON object");
   translate->callback([o, &command] { command = [o] { return run_translate(*o); }; });
 }

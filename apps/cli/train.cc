@@ -13,7 +13,7 @@
 namespace jumok {
 namespace {
 
-std::atomic<bool> stop_requested{false};   // a signal handler may touch nothing else
+std::atomic<bool> stop_requested{false};  // a signal handler may touch nothing else
 
 // The first Ctrl-C asks the run to save and end; the second ends the program at once.
 class StopOnInterrupt {
@@ -35,11 +35,16 @@ class StopOnInterrupt {
 
 std::string ending(TrainEnd end) {
   switch (end) {
-    case TrainEnd::kTime: return "the time is over";
-    case TrainEnd::kEpochs: return "the last epoch is done";
-    case TrainEnd::kUpdates: return "the last update is done";
-    case TrainEnd::kPatience: return "no better score for train.patience validations";
-    case TrainEnd::kStopped: return "stopped";
+    case TrainEnd::kTime:
+      return "the time is over";
+    case TrainEnd::kEpochs:
+      return "the last epoch is done";
+    case TrainEnd::kUpdates:
+      return "the last update is done";
+    case TrainEnd::kPatience:
+      return "no better score for train.patience validations";
+    case TrainEnd::kStopped:
+      return "stopped";
   }
   return {};
 }
@@ -59,7 +64,8 @@ void show(Progress& bar, const TrainProgress& p) {
     bar.note(fmt::format("update {}: validation loss {:.3f}, BLEU {:.1f}, chrF {:.1f}{}", p.update, p.valid_loss, p.bleu, p.chrf,
                          p.is_best ? ", best so far" : ""));
   }
-  bar.update(p.fraction, fmt::format("epoch {:.2f}  update {}  loss {:.3f}  {} tokens/s", p.epoch, p.update, p.loss, format_rate(p.tokens_per_second)));
+  bar.update(p.fraction,
+             fmt::format("epoch {:.2f}  update {}  loss {:.3f}  {} tokens/s", p.epoch, p.update, p.loss, format_rate(p.tokens_per_second)));
 }
 
 int run(Options o) {
@@ -114,17 +120,26 @@ void add_train(CLI::App& app, Command& command) {
   sub->add_option("--preset", t.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
   sub->add_option("--set", t.settings, "key=value, over the preset's; --list-settings prints the keys; repeatable");
   sub->add_flag("--list-settings", o->list, "Print every setting of the preset with its value and range, and end");
-  sub->add_option("--subwords", t.subwords, "Kind of subword model to train")->check(CLI::IsMember({"unigram", "bpe", "char", "word"}))->capture_default_str();
-  sub->add_option("--vocabulary", t.vocabulary, "Pieces of each subword model; fewer where the text supports fewer")->check(CLI::Range(8, 1000000))->capture_default_str();
+  sub->add_option("--subwords", t.subwords, "Kind of subword model to train")
+      ->check(CLI::IsMember({"unigram", "bpe", "char", "word"}))
+      ->capture_default_str();
+  sub->add_option("--vocabulary", t.vocabulary, "Pieces of each subword model; fewer where the text supports fewer")
+      ->check(CLI::Range(8, 1000000))
+      ->capture_default_str();
   sub->add_flag("--separate", o->separate, "One vocabulary a side instead of a joint one");
   sub->add_flag("--lowercase", t.lowercase, "Lowercase all text, in and out");
-  sub->add_option("--source-subwords", t.source_subwords, "SentencePiece model to use instead of a trained one (with --target-subwords for two)");
+  sub->add_option("--source-subwords", t.source_subwords,
+                  "SentencePiece model to use instead of a trained one (with --target-subwords for two)");
   sub->add_option("--target-subwords", t.target_subwords, "SentencePiece model of the target side");
   sub->add_option("--max-time", o->max_minutes, "Minutes of training; 0: no limit")->check(CLI::NonNegativeNumber)->capture_default_str();
   sub->add_option("--max-epochs", t.max_epochs, "Passes over the data; 0: no limit")->check(CLI::NonNegativeNumber)->capture_default_str();
-  sub->add_option("--max-updates", t.max_updates, "Updates of the parameters; 0: no limit")->check(CLI::NonNegativeNumber)->capture_default_str();
+  sub->add_option("--max-updates", t.max_updates, "Updates of the parameters; 0: no limit")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   sub->add_option("--seed", t.seed, "Seed of first values, order and dropout")->capture_default_str();
-  sub->add_option("--threads", t.threads, "Threads; 0: one a core. The result does not depend on it")->check(CLI::Range(0, 4096))->capture_default_str();
+  sub->add_option("--threads", t.threads, "Threads; 0: one a core. The result does not depend on it")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
   sub->add_flag("--resume", t.resume, "Go on with the run in --model, with its stored options");
   sub->add_flag("--overwrite", t.overwrite, "Replace a model that is there");
   sub->add_option("--log-json", t.log_json, "Append progress as JSON lines to this file (default: only training.jsonl of the model)");

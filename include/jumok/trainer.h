@@ -16,14 +16,14 @@ namespace jumok {
 // Where a run stands; handed to TrainOptions::progress after every update and validation.
 struct TrainProgress {
   int64_t update = 0;
-  double epoch = 0;                // passes over the data so far, with the fraction of the present one
-  double loss = 0;                 // mean -log p per target symbol over the updates since the last report in training.jsonl
-  double tokens_per_second = 0;    // real target symbols, over the same updates
-  double seconds = 0;              // of training so far, over all sessions
-  double fraction = 0;             // of the nearest limit, 0 to 1; 0 without a limit
-  bool validated = false;          // the four values below are new
+  double epoch = 0;              // passes over the data so far, with the fraction of the present one
+  double loss = 0;               // mean -log p per target symbol over the updates since the last report in training.jsonl
+  double tokens_per_second = 0;  // real target symbols, over the same updates
+  double seconds = 0;            // of training so far, over all sessions
+  double fraction = 0;           // of the nearest limit, 0 to 1; 0 without a limit
+  bool validated = false;        // the four values below are new
   double valid_loss = 0, bleu = 0, chrf = 0;
-  bool is_best = false;            // the model on disk is this one now
+  bool is_best = false;  // the model on disk is this one now
 };
 
 struct TrainOptions {
@@ -31,25 +31,26 @@ struct TrainOptions {
   std::filesystem::path valid_source, valid_target;  // held-back text; empty: no validation, the mean of the last sets is kept
   std::filesystem::path model;                       // the model directory to make
   std::string preset = "transformer-small";
-  std::vector<std::string> settings;                 // "key=value", over the preset's; docs/options.md lists the keys
+  std::vector<std::string> settings;  // "key=value", over the preset's; docs/options.md lists the keys
 
-  std::string subwords = "unigram";                  // unigram | bpe | char | word
-  int vocabulary = 8000;                             // pieces wanted of each subword model
-  bool joint = true;                                 // one vocabulary for both sides
-  bool lowercase = false;                            // text is lowercased, in and out
-  std::filesystem::path source_subwords, target_subwords;   // given SentencePiece models instead of trained ones
+  std::string subwords = "unigram";                        // unigram | bpe | char | word
+  int vocabulary = 8000;                                   // pieces wanted of each subword model
+  bool joint = true;                                       // one vocabulary for both sides
+  bool lowercase = false;                                  // text is lowercased, in and out
+  std::filesystem::path source_subwords, target_subwords;  // given SentencePiece models instead of trained ones
 
-  double max_seconds = 0;                            // of training; 0: no limit
-  int64_t max_epochs = 0, max_updates = 0;           // 0: no limit
+  double max_seconds = 0;                   // of training; 0: no limit
+  int64_t max_epochs = 0, max_updates = 0;  // 0: no limit
   uint64_t seed = 1;
-  int threads = 0;                                   // 0: one a core
-  bool resume = false;                               // goes on with the run in `model`: its texts, settings and seed; from here come the limits (if any), threads, callbacks
-  bool overwrite = false;                            // removes the model and checkpoint that are there
-  std::filesystem::path log_json;                    // the events of training.jsonl also go to this file; empty: not
+  int threads = 0;  // 0: one a core
+  bool resume =
+      false;  // goes on with the run in `model`: its texts, settings and seed; from here come the limits (if any), threads, callbacks
+  bool overwrite = false;          // removes the model and checkpoint that are there
+  std::filesystem::path log_json;  // the events of training.jsonl also go to this file; empty: not
 
   std::function<void(const TrainProgress&)> progress;
   LogSink log;
-  const std::atomic<bool>* stop = nullptr;           // set from outside (a signal): the run saves its state and ends
+  const std::atomic<bool>* stop = nullptr;  // set from outside (a signal): the run saves its state and ends
 };
 
 enum class TrainEnd { kTime, kEpochs, kUpdates, kPatience, kStopped };
@@ -58,9 +59,9 @@ struct TrainResult {
   TrainEnd end = TrainEnd::kUpdates;
   int64_t updates = 0, tokens = 0;
   double seconds = 0;
-  int64_t parameters = 0;          // numbers in the model
-  int64_t best_update = -1;        // -1: no validation was made
-  double best_score = 0;           // of the chosen metric
+  int64_t parameters = 0;    // numbers in the model
+  int64_t best_update = -1;  // -1: no validation was made
+  double best_score = 0;     // of the chosen metric
 };
 
 // Runs until a limit, the end of patience or `stop`. Throws Error on unusable files, options or a model directory that is already in use.
@@ -68,7 +69,7 @@ TrainResult train(const TrainOptions& options);
 
 // One option that `settings` understands.
 struct SettingInfo {
-  std::string key, value, range, help;   // value: with the preset named
+  std::string key, value, range, help;  // value: with the preset named
 };
 std::vector<SettingInfo> list_settings(const std::string& preset);
 std::vector<std::string> list_presets();

@@ -15,41 +15,43 @@
 namespace jumok {
 
 struct TranslatorOptions {
-  int threads = 0;   // 0: one a core. Results do not depend on it
-  LogSink log;       // warnings: lines that had to be cut
+  int threads = 0;  // 0: one a core. Results do not depend on it
+  LogSink log;      // warnings: lines that had to be cut
 };
 
 struct TranslateOptions {
-  int beam = 4;                  // hypotheses kept a step; 1 is greedy search
-  int nbest = 1;                 // translations returned a line, at most `beam`
-  double alpha = 1;              // score = log P / length^alpha
-  int max_length = 0;            // most symbols of a translation; 0: twice the source's plus 10
-  int64_t batch_tokens = 2048;   // source symbols computed at once by one thread; results do not depend on it
-  bool alignments = false;       // also fill Translation::alignment
-  int alignment_layer = -1;      // decoder layer, from 0; -1: the last but one, where links are sharpest (Garg et al. 2019)
-  int64_t first_line = 1;        // number of lines[0], for warnings
+  int beam = 4;                 // hypotheses kept a step; 1 is greedy search
+  int nbest = 1;                // translations returned a line, at most `beam`
+  double alpha = 1;             // score = log P / length^alpha
+  int max_length = 0;           // most symbols of a translation; 0: twice the source's plus 10
+  int64_t batch_tokens = 2048;  // source symbols computed at once by one thread; results do not depend on it
+  bool alignments = false;      // also fill Translation::alignment
+  int alignment_layer = -1;     // decoder layer, from 0; -1: the last but one, where links are sharpest (Garg et al. 2019)
+  int64_t first_line = 1;       // number of lines[0], for warnings
 };
 
-// What each target word attended to, in words of the raw texts, split at white space. Weights are means over the heads of one layer, summed over the
-// pieces of a source word, averaged over the pieces of a target word; what goes to the end symbol is left out, so rows sum to at most 1.
+// What each target word attended to, in words of the raw texts, split at white space. Weights are means over the heads of one layer, summed
+// over the pieces of a source word, averaged over the pieces of a target word; what goes to the end symbol is left out, so rows sum to at
+// most 1.
 struct Alignment {
   std::vector<std::string> source_words, target_words;
-  std::vector<float> weights;                 // [target words, source words], row-major
-  std::vector<std::pair<int, int>> links;     // (source, target) word numbers from 0, sorted: for each target word the source word of most weight
-  std::string layer;                          // "decoder.layers.2.cross_attention"
+  std::vector<float> weights;  // [target words, source words], row-major
+  std::vector<std::pair<int, int>>
+      links;          // (source, target) word numbers from 0, sorted: for each target word the source word of most weight
+  std::string layer;  // "decoder.layers.2.cross_attention"
 };
 
 struct Translation {
   std::string text;
-  double score = 0;       // log P / length^alpha; the end symbol counts
-  double log_prob = 0;    // natural logarithm
-  bool cut = false;       // reached the length limit before its end
-  Alignment alignment;    // filled when asked for
+  double score = 0;     // log P / length^alpha; the end symbol counts
+  double log_prob = 0;  // natural logarithm
+  bool cut = false;     // reached the length limit before its end
+  Alignment alignment;  // filled when asked for
 };
 
 struct PairScore {
-  double log_prob = 0;    // of the target given the source, end symbol included; natural logarithm
-  int64_t tokens = 0;     // target symbols, end symbol included
+  double log_prob = 0;  // of the target given the source, end symbol included; natural logarithm
+  int64_t tokens = 0;   // target symbols, end symbol included
 };
 
 // A loaded model. Const while running; any number of threads may use one at the same time.
@@ -61,8 +63,8 @@ class Translator {
   Translator(Translator&&) noexcept;
   Translator& operator=(Translator&&) noexcept;
 
-  // For each line its translations, best first. A blank line gives one empty translation without asking the model; a line of more symbols than the
-  // model has positions is cut, with a warning. The bits of a line's result depend on no other line.
+  // For each line its translations, best first. A blank line gives one empty translation without asking the model; a line of more symbols
+  // than the model has positions is cut, with a warning. The bits of a line's result depend on no other line.
   std::vector<std::vector<Translation>> translate(std::span<const std::string> lines, const TranslateOptions& options = {}) const;
 
   // log P of each target given its source (forced decoding, with the same symbols left out as in the search). `first_line` is the number of

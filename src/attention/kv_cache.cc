@@ -39,7 +39,7 @@ void KvCache::follow(std::span<const int32_t> parents, int length) {
   if (length == 0) {
     std::iota(next.begin(), next.end(), 0);
   } else {
-    for (int r = 0; r < rows; ++r) {   // first children first: they keep their parent's slot
+    for (int r = 0; r < rows; ++r) {  // first children first: they keep their parent's slot
       const int32_t s = slot_of_row_[parents[r]];
       if (!taken[s]) {
         taken[s] = true;

@@ -9,8 +9,8 @@
 
 namespace jumok {
 
-// Each live row (hypothesis) owns a slot: `capacity` rows of K and V, of which the first `length` are filled. Slots follow the rows when a beam
-// drops, copies or reorders them; the first child of a row takes over its slot, further ones get a copy.
+// Each live row (hypothesis) owns a slot: `capacity` rows of K and V, of which the first `length` are filled. Slots follow the rows when a
+// beam drops, copies or reorders them; the first child of a row takes over its slot, further ones get a copy.
 class KvCache {
  public:
   KvCache(int layers, int64_t width) : width_(width), keys_(layers), values_(layers) {}
@@ -33,11 +33,11 @@ class KvCache {
   void reserve(int slots, int capacity);
   void copy_slot(int32_t from, int32_t to);
 
-  int64_t width_;                              // D
-  std::vector<std::vector<float>> keys_, values_;   // per layer [slots, capacity, D]
+  int64_t width_;                                  // D
+  std::vector<std::vector<float>> keys_, values_;  // per layer [slots, capacity, D]
   int slots_ = 0, capacity_ = 0, length_ = 0;
-  std::vector<int32_t> slot_of_row_;           // of each live row
-  std::vector<int32_t> begin_, filled_;        // slot · capacity and length + 1, per live row
+  std::vector<int32_t> slot_of_row_;     // of each live row
+  std::vector<int32_t> begin_, filled_;  // slot · capacity and length + 1, per live row
 };
 
 }  // namespace jumok

@@ -59,7 +59,8 @@ CrossAttention CrossAttention::make(ParameterLayout& layout, const std::string& 
   return a;
 }
 
-Variable CrossAttention::operator()(Context& context, const Variable& x, const Variable& k, const Variable& v, const AttentionCall& call) const {
+Variable CrossAttention::operator()(Context& context, const Variable& x, const Variable& k, const Variable& v,
+                                    const AttentionCall& call) const {
   return output(context, attend(context, query(context, x), k, v, heads, name, call));
 }
 

@@ -15,11 +15,11 @@ namespace jumok {
 // Asks for the weights of the attentions a pass goes through; every attention appends to `maps`.
 struct AttentionMaps {
   struct Map {
-    std::string name;                 // "encoder.layers.0.self_attention", …
+    std::string name;  // "encoder.layers.0.self_attention", …
     int heads = 0;
-    std::vector<std::vector<float>> weights;   // [sentence · H + head]: T × S row-major, before dropout
+    std::vector<std::vector<float>> weights;  // [sentence · H + head]: T × S row-major, before dropout
   };
-  std::string only;                 // the one attention wanted, by name; empty: all
+  std::string only;  // the one attention wanted, by name; empty: all
   std::vector<Map> maps;
 };
 
@@ -27,8 +27,8 @@ struct AttentionMaps {
 struct AttentionCall {
   AttentionRows rows;
   bool causal = false;
-  RowDropout dropout;              // on the weights; keys of the query rows
-  AttentionMaps* maps = nullptr;   // null: weights are not wanted
+  RowDropout dropout;             // on the weights; keys of the query rows
+  AttentionMaps* maps = nullptr;  // null: weights are not wanted
 };
 
 // The dot products, softmax and mix alone, on projected q [Nq, H·d], k [Nk, H·d], v [Nk, H·d].
@@ -39,19 +39,19 @@ Variable attend(Context& context, const Variable& q, const Variable& k, const Va
 struct SelfAttention {
   std::string name;
   int heads = 1;
-  Linear qkv;      // D → 3·D
-  Linear output;   // D → D
+  Linear qkv;     // D → 3·D
+  Linear output;  // D → D
 
   static SelfAttention make(ParameterLayout& layout, const std::string& name, int64_t width, int heads);
-  Variable operator()(Context& context, const Variable& x, const AttentionCall& call) const;   // [N, D] → [N, D]
+  Variable operator()(Context& context, const Variable& x, const AttentionCall& call) const;  // [N, D] → [N, D]
 };
 
 // Queries from the decoder, keys and values from the memory, projected by the caller for all layers at once.
 struct CrossAttention {
   std::string name;
   int heads = 1;
-  Linear query;    // D → D
-  Linear output;   // D → D
+  Linear query;   // D → D
+  Linear output;  // D → D
 
   static CrossAttention make(ParameterLayout& layout, const std::string& name, int64_t width, int heads);
   Variable operator()(Context& context, const Variable& x, const Variable& k, const Variable& v, const AttentionCall& call) const;

@@ -19,7 +19,7 @@ kernels::AddNorm arguments(const Context& context, const AddNormInput& in) {
 struct AddNormStep {
   AddNormInput in;
   AddNormResult out;
-  float *mean, *rstd;   // [N]
+  float *mean, *rstd;  // [N]
 };
 
 void add_norm_backward(const Context& context, const AddNormStep& s) {
@@ -27,7 +27,7 @@ void add_norm_backward(const Context& context, const AddNormStep& s) {
   Gradient& dnormed = *s.out.normed.gradient;
   if (!dnormed.written && !dsum.written) return;
   const TimedPart time(context.profile, Part::kNorm);
-  if (!dnormed.written) {   // the norm itself had no reader: only the sum's gradient flows on
+  if (!dnormed.written) {  // the norm itself had no reader: only the sum's gradient flows on
     kernels::clear(sink(context.arena, s.out.normed).tensor);
   }
   kernels::AddNormGradient g;
@@ -58,7 +58,7 @@ AddNormResult add_norm(Context& context, const AddNormInput& in) {
   if (in.f.value) {
     out.sum = context.result(rows, width);
   } else {
-    out.sum = in.x;   // nothing added: the sum is x itself, and its gradient is x's own
+    out.sum = in.x;  // nothing added: the sum is x itself, and its gradient is x's own
   }
   const bool recording = context.tape != nullptr;
   float* mean = recording ? context.arena.allocate<float>(rows).data() : nullptr;

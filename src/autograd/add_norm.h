@@ -6,8 +6,8 @@
 namespace jumok {
 
 struct AddNormResult {
-  Variable sum;      // s = x + dropout(f), [N, D]
-  Variable normed;   // y = LN(s), [N, D]
+  Variable sum;     // s = x + dropout(f), [N, D]
+  Variable normed;  // y = LN(s), [N, D]
 };
 
 // x [N, D]; f [N, D] or with no value (then s = x); gamma, beta [1, D].

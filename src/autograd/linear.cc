@@ -15,7 +15,7 @@ struct LinearStep {
 void linear_backward(const Context& context, const LinearStep& s) {
   if (!s.y.gradient->written) return;
   const Tensor dy = s.y.gradient->tensor;
-  if (s.activation != Activation::kNone) {   // in place: dy has no reader but this step
+  if (s.activation != Activation::kNone) {  // in place: dy has no reader but this step
     const TimedPart time(context.profile, Part::kActivation);
     kernels::activation_backward(s.activation, s.y.value, dy, dy);
   }

@@ -8,26 +8,27 @@
 namespace jumok {
 
 struct OutputLossInput {
-  Variable hidden;                      // [N, D]
-  Parameter weight, bias;               // [V, D], [1, V] or absent
-  std::span<const int32_t> targets;     // [N], in [0, V): checked
+  Variable hidden;                   // [N, D]
+  Parameter weight, bias;            // [V, D], [1, V] or absent
+  std::span<const int32_t> targets;  // [N], in [0, V): checked
   float smoothing = 0;
-  std::span<const int32_t> forbidden;   // of output_nll: symbols that a search may not produce, left out of the normalisation as there
+  std::span<const int32_t> forbidden;  // of output_nll: symbols that a search may not produce, left out of the normalisation as there
 };
 struct OutputLoss {
-  double loss = 0;       // Σ_n smoothed cross-entropy
-  double nll = 0;        // Σ_n -log p(target)
-  int64_t tokens = 0;    // N
+  double loss = 0;     // Σ_n smoothed cross-entropy
+  double nll = 0;      // Σ_n -log p(target)
+  int64_t tokens = 0;  // N
 };
 
-// Sums over the rows. While recording, the gradients of the *sum* go to the weights at once and to `hidden` (this op is the start of the backward);
-// dividing by the number of tokens is the optimiser's.
+// Sums over the rows. While recording, the gradients of the *sum* go to the weights at once and to `hidden` (this op is the start of the
+// backward); dividing by the number of tokens is the optimiser's.
 OutputLoss output_loss(Context& context, const OutputLossInput& in);
 
 // The logits themselves, [N, V] without gaps (a decoding step, where N is a few hypotheses). `targets` is not read.
 void output_logits(Context& context, const OutputLossInput& in, float* logits);
 
-// -log p(target_n) of each row, [N] (inference; same chunks). A forbidden symbol has probability 0 in every row but those whose target it is.
+// -log p(target_n) of each row, [N] (inference; same chunks). A forbidden symbol has probability 0 in every row but those whose target it
+// is.
 void output_nll(Context& context, const OutputLossInput& in, float* nll);
 
 }  // namespace jumok

@@ -12,8 +12,8 @@ kernels::Attention arguments(const ScaledDotInput& in) {
   a.q = in.q.value;
   a.k = in.k.value;
   a.v = in.v.value;
-  a.batch = {static_cast<int>(in.rows.query_begin.size()), in.rows.query_begin.data(), in.rows.query_length.data(), in.rows.key_begin.data(),
-             in.rows.key_length.data()};
+  a.batch = {static_cast<int>(in.rows.query_begin.size()), in.rows.query_begin.data(), in.rows.query_length.data(),
+             in.rows.key_begin.data(), in.rows.key_length.data()};
   a.heads = in.heads;
   a.key_width = static_cast<int>(in.q.value.columns / in.heads);
   a.value_width = static_cast<int>(in.v.value.columns / in.heads);

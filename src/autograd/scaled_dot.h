@@ -13,14 +13,14 @@ struct AttentionRows {
 };
 
 struct ScaledDotInput {
-  Variable q, k, v;   // [Nq, H·d], [Nk, H·d], [Nk, H·d_v]
+  Variable q, k, v;  // [Nq, H·d], [Nk, H·d], [Nk, H·d_v]
   AttentionRows rows;
   int heads = 1;
   float scale = 1;
   bool causal = false;
-  kernels::Dropout dropout;   // on the weights
+  kernels::Dropout dropout;  // on the weights
 };
-Variable scaled_dot(Context& context, const ScaledDotInput& in);   // [Nq, H·d_v]
+Variable scaled_dot(Context& context, const ScaledDotInput& in);  // [Nq, H·d_v]
 
 // The weights of one sentence and head, [T, S] row-major into `weights`, before dropout.
 void scaled_dot_weights(const ScaledDotInput& in, int sentence, int head, float* weights);

@@ -13,8 +13,8 @@ struct Gradient {
 };
 
 struct Variable {
-  Tensor value;                   // [rows, columns]
-  Gradient* gradient = nullptr;   // null: nobody will ask for it (inference, or a constant)
+  Tensor value;                  // [rows, columns]
+  Gradient* gradient = nullptr;  // null: nobody will ask for it (inference, or a constant)
 };
 
 // Where an op's backward puts a gradient: over what is there, or added to it.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fmt/format.h>
-
 #include <jumok/error.h>
 
 namespace jumok {

@@ -7,8 +7,8 @@
 namespace jumok {
 
 enum class Part { kProducts, kAttention, kOutputLoss, kNorm, kActivation, kEmbedding, kCount };
-inline constexpr std::array<const char*, static_cast<size_t>(Part::kCount)> kPartNames = {"products",   "attention",  "output layer and loss",
-                                                                                         "layer norm", "activations", "embeddings"};
+inline constexpr std::array<const char*, static_cast<size_t>(Part::kCount)> kPartNames = {
+    "products", "attention", "output layer and loss", "layer norm", "activations", "embeddings"};
 
 // Seconds by part, of one thread.
 struct Profile {

@@ -30,14 +30,14 @@ class Rng {
   explicit Rng(uint64_t key, uint64_t counter = 0) : key_(key), counter_(counter) {}
 
   uint64_t bits() { return mix64(key_ ^ mix64(counter_++)); }
-  double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }     // [0, 1)
-  uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(bits()) * n) >> 64); }   // [0, n)
-  double normal() {                                                              // Box-Muller
+  double uniform() { return static_cast<double>(bits() >> 11) * 0x1.0p-53; }                                        // [0, 1)
+  uint64_t below(uint64_t n) { return static_cast<uint64_t>((static_cast<unsigned __int128>(bits()) * n) >> 64); }  // [0, n)
+  double normal() {                                                                                                 // Box-Muller
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
     return radius * std::cos(2.0 * std::numbers::pi * uniform());
   }
   template <typename Sequence>
-  void shuffle(Sequence& items) {                                                // Fisher-Yates
+  void shuffle(Sequence& items) {  // Fisher-Yates
     for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
   uint64_t counter() const { return counter_; }

@@ -88,7 +88,8 @@ void ParallelCorpus::keep(std::span<const int32_t> source, std::span<const int32
 }
 
 ParallelCorpus ParallelCorpus::from_symbols(std::span<const std::vector<int32_t>> sources, std::span<const std::vector<int32_t>> targets) {
-  check(sources.size() == targets.size(), "parallel symbols: expected equally many sentences, found {} and {}", sources.size(), targets.size());
+  check(sources.size() == targets.size(), "parallel symbols: expected equally many sentences, found {} and {}", sources.size(),
+        targets.size());
   ParallelCorpus corpus;
   corpus.counts_.read = static_cast<int64_t>(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) corpus.keep(sources[i], targets[i], static_cast<int64_t>(i));

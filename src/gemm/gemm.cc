@@ -14,15 +14,16 @@
 namespace jumok::gemm {
 namespace {
 
-// The heights of the row blocks. oneDNN's AVX2 kernel takes six rows at a time and, of a remainder of 1 to 3, sums in another order (measured:
-// a row's bits are equal for all M < 148 with M mod 6 in {0, 4, 5}); its AVX-512 matmul gives equal bits for every M.
+// The heights of the row blocks. oneDNN's AVX2 kernel takes six rows at a time and, of a remainder of 1 to 3, sums in another order
+// (measured: a row's bits are equal for all M < 148 with M mod 6 in {0, 4, 5}); its AVX-512 matmul gives equal bits for every M.
 constexpr int64_t kBlocks[] = {144, 96, 48, 24, 12, 4};
 constexpr int64_t kLargestPadded = 12;
 
 // C = op(A) op(B) (+ C), op transposing where its letter is 'T'.
 void sgemm(char trans_a, char trans_b, ConstRows a, ConstRows b, Rows c, bool accumulate) {
   const int64_t m = c.rows, n = c.columns, k = trans_a == 'T' ? a.rows : a.columns;
-  const auto status = dnnl_sgemm(trans_a, trans_b, m, n, k, 1.0f, a.data, a.stride, b.data, b.stride, accumulate ? 1.0f : 0.0f, c.data, c.stride);
+  const auto status =
+      dnnl_sgemm(trans_a, trans_b, m, n, k, 1.0f, a.data, a.stride, b.data, b.stride, accumulate ? 1.0f : 0.0f, c.data, c.stride);
   if (status != dnnl_success) fail("matrix product [{}, {}] x [{}, {}]: oneDNN status {}", m, k, k, n, static_cast<int>(status));
 }
 
@@ -40,7 +41,7 @@ void multiply_block(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend b
 // The last few rows: padded with zero rows to the next block height, in scratch of our own.
 void multiply_padded(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
   const int64_t height = a.rows <= 4 ? 4 : kLargestPadded;
-  thread_local std::vector<float> in, out;   // scratch, kept because a decoding step comes here with every product
+  thread_local std::vector<float> in, out;  // scratch, kept because a decoding step comes here with every product
   in.assign(height * a.columns, 0.0f);
   out.assign(height * c.columns, 0.0f);
   for (int64_t r = 0; r < a.rows; ++r) {
@@ -77,7 +78,7 @@ void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend back
   int64_t row = 0;
   for (const int64_t height : kBlocks) {
     for (; a.rows - row >= height; row += height) {
-      if (height == 4 && a.rows - row > 4) break;   // 5 to 11 rows: one padded block is cheaper than several of four
+      if (height == 4 && a.rows - row > 4) break;  // 5 to 11 rows: one padded block is cheaper than several of four
       multiply_block(slice(a, row, height), b, slice(c, row, height), accumulate, backend);
     }
   }

@@ -15,7 +15,8 @@ void use_one_thread();
 // Reproducible: a row of C depends only on that row of A and on B, never on M or on where the row stands (law test on every machine).
 void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate = false);
 
-// C = A B (+ C): A [M, K], B [K, N]; the gradient of a layer's input, dx = dy W. Same bits for the same call, no promise across different M.
+// C = A B (+ C): A [M, K], B [K, N]; the gradient of a layer's input, dx = dy W. Same bits for the same call, no promise across different
+// M.
 void multiply_nn(ConstRows a, ConstRows b, Rows c, bool accumulate = false);
 
 // C = Aᵀ B (+ C): A [K, M], B [K, N]; the gradient of a layer's weight, dW += dyᵀ x. Same bits for the same call.

@@ -10,14 +10,15 @@ namespace {
 
 using kernels::ConstRows;
 using kernels::Rows;
-using Shape = std::array<int64_t, 7>;   // M, N, K, the three row strides, accumulate
+using Shape = std::array<int64_t, 7>;  // M, N, K, the three row strides, accumulate
 
 struct Primitive {
   dnnl::matmul matmul;
   dnnl::memory a, b, c, scratchpad;
 };
 
-// oneDNN's engine and stream, and the primitives made so far: one set a thread, because a primitive's scratchpad and memory handles are not shared.
+// oneDNN's engine and stream, and the primitives made so far: one set a thread, because a primitive's scratchpad and memory handles are not
+// shared.
 class PrimitiveCache {
  public:
   void run(ConstRows a, ConstRows b, Rows c, bool accumulate) {
@@ -36,18 +37,19 @@ class PrimitiveCache {
   Primitive make(const Shape& s) {
     const auto type = dnnl::memory::data_type::f32;
     const dnnl::memory::desc a({s[0], s[2]}, type, dnnl::memory::dims{s[3], 1});
-    const dnnl::memory::desc b({s[2], s[1]}, type, dnnl::memory::dims{1, s[4]});   // Bᵀ of the [N, K] view
+    const dnnl::memory::desc b({s[2], s[1]}, type, dnnl::memory::dims{1, s[4]});  // Bᵀ of the [N, K] view
     const dnnl::memory::desc c({s[0], s[1]}, type, dnnl::memory::dims{s[5], 1});
     dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);   // the library's own scratchpad is silently wrong when threads share a primitive
+    attributes.set_scratchpad_mode(
+        dnnl::scratchpad_mode::user);  // the library's own scratchpad is silently wrong when threads share a primitive
     if (s[6] != 0) {
       dnnl::post_ops sum;
       sum.append_sum(1.0f);
       attributes.set_post_ops(sum);
     }
     const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, c), attributes, engine_);
-    return {dnnl::matmul(description), dnnl::memory(a, engine_, nullptr), dnnl::memory(b, engine_, nullptr), dnnl::memory(c, engine_, nullptr),
-            dnnl::memory(description.scratchpad_desc(), engine_)};
+    return {dnnl::matmul(description), dnnl::memory(a, engine_, nullptr), dnnl::memory(b, engine_, nullptr),
+            dnnl::memory(c, engine_, nullptr), dnnl::memory(description.scratchpad_desc(), engine_)};
   }
 
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
@@ -58,7 +60,7 @@ class PrimitiveCache {
 }  // namespace
 
 void matmul_nt(ConstRows a, ConstRows b, Rows c, bool accumulate) {
-  thread_local PrimitiveCache cache;   // a memo, not state: what it holds never changes a result
+  thread_local PrimitiveCache cache;  // a memo, not state: what it holds never changes a result
   cache.run(a, b, c, accumulate);
 }
 

@@ -11,10 +11,10 @@ namespace jumok {
 
 struct BenchTrainOptions {
   std::string preset = "transformer-tiny";
-  std::vector<std::string> settings;   // key=value, over the preset's
-  int vocabulary = 8000;               // joint
-  int threads = 0;                     // 0: one a core
-  int updates = 10;                    // measured, after two of warm-up
+  std::vector<std::string> settings;  // key=value, over the preset's
+  int vocabulary = 8000;              // joint
+  int threads = 0;                    // 0: one a core
+  int updates = 10;                   // measured, after two of warm-up
   // Sentences' target lengths are drawn evenly from here, end symbol not counted; sources alike. The defaults give Multi30k's mean of 14.9.
   int shortest = 7, longest = 22;
 };
@@ -22,13 +22,13 @@ struct BenchTrainOptions {
 struct BenchTrainResult {
   MachineRoof roof;
   int64_t parameters = 0, product_weights = 0;
-  int64_t tokens_per_update = 0;       // real target symbols
-  double flop_per_token = 0;           // 6 × the weights that take part in products
-  Spread tokens_per_second;            // over the updates
-  double fraction_of_peak = 0;         // median rate × FLOP a token / measured FMA peak
-  Profile profile;                     // seconds of all workers together
-  double optimiser_seconds = 0, wall_seconds = 0;   // of the measured updates
-  int64_t arena_bytes = 0;             // largest activation memory, all workers
+  int64_t tokens_per_update = 0;                   // real target symbols
+  double flop_per_token = 0;                       // 6 × the weights that take part in products
+  Spread tokens_per_second;                        // over the updates
+  double fraction_of_peak = 0;                     // median rate × FLOP a token / measured FMA peak
+  Profile profile;                                 // seconds of all workers together
+  double optimiser_seconds = 0, wall_seconds = 0;  // of the measured updates
+  int64_t arena_bytes = 0;                         // largest activation memory, all workers
 };
 
 BenchTrainResult bench_train(const BenchTrainOptions& options);

@@ -23,7 +23,8 @@ void ModelConfig::validate() const {
   check(width % heads == 0, "attention.heads = {}: expected a divisor of model.width = {}", heads, width);
   check(positions != Positions::kSinusoidal || width % 2 == 0, "model.width = {}: sinusoidal positions want an even width", width);
   check(tying != Tying::kAll || source_vocabulary == target_vocabulary,
-        "embedding.tying = all: expected one joint vocabulary, found {} source and {} target symbols", source_vocabulary, target_vocabulary);
+        "embedding.tying = all: expected one joint vocabulary, found {} source and {} target symbols", source_vocabulary,
+        target_vocabulary);
 }
 
 Settings model_settings(ModelConfig& c) {

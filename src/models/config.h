@@ -8,9 +8,9 @@
 
 namespace jumok {
 
-enum class Norm { kPre, kPost };                          // LN before the sublayer (as today) or after the sum (Vaswani 2017)
+enum class Norm { kPre, kPost };  // LN before the sublayer (as today) or after the sum (Vaswani 2017)
 enum class Positions { kSinusoidal, kLearned, kNone };
-enum class Tying { kAll, kTargetOutput, kNone };          // which of source embedding, target embedding, output weight are one matrix
+enum class Tying { kAll, kTargetOutput, kNone };  // which of source embedding, target embedding, output weight are one matrix
 
 struct ModelConfig {
   int encoder_layers = 4, decoder_layers = 4;
@@ -19,10 +19,10 @@ struct ModelConfig {
   int feed_forward_width = 256;  // F
   Norm norm = Norm::kPre;
   Positions positions = Positions::kSinusoidal;
-  int max_positions = 1024;      // symbols of a sentence, end symbol included
+  int max_positions = 1024;  // symbols of a sentence, end symbol included
   Tying tying = Tying::kAll;
 
-  int source_vocabulary = 0, target_vocabulary = 0;   // from the subword models, not settable
+  int source_vocabulary = 0, target_vocabulary = 0;  // from the subword models, not settable
 
   // Throws Error when the values do not fit together (heads must divide the width, …).
   void validate() const;

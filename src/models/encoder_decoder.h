@@ -15,17 +15,18 @@ namespace jumok {
 
 // One micro-batch of pairs. The packed rows and keys must outlive the tape.
 struct PairBatch {
-  const PackedRows& source;             // Ns rows
-  const PackedTarget& target;           // Nt rows
-  std::span<const uint32_t> source_keys, target_keys;   // dropout keys [Ns], [Nt]; empty in inference
-  double dropout = 0;                   // on embeddings and sublayer outputs
-  double attention_dropout = 0;         // on attention weights
-  double smoothing = 0;                 // of the labels
-  AttentionMaps* maps = nullptr;        // wanted weights, or null
-  std::span<const int32_t> forbidden;   // of nll: symbols left out of the normalisation unless they are the label, as in a search
+  const PackedRows& source;                            // Ns rows
+  const PackedTarget& target;                          // Nt rows
+  std::span<const uint32_t> source_keys, target_keys;  // dropout keys [Ns], [Nt]; empty in inference
+  double dropout = 0;                                  // on embeddings and sublayer outputs
+  double attention_dropout = 0;                        // on attention weights
+  double smoothing = 0;                                // of the labels
+  AttentionMaps* maps = nullptr;                       // wanted weights, or null
+  std::span<const int32_t> forbidden;  // of nll: symbols left out of the normalisation unless they are the label, as in a search
 };
 
-// A model is a structure: it says what is computed from a parameter block, and holds none. Const while running, shared by any number of threads.
+// A model is a structure: it says what is computed from a parameter block, and holds none. Const while running, shared by any number of
+// threads.
 class EncoderDecoder {
  public:
   virtual ~EncoderDecoder() = default;

@@ -23,14 +23,15 @@ Json parse_config(const fs::path& path) {
 
 // A whole number above 0, of up to 64 bits: a larger one than expected must not wrap around to a good one.
 uint64_t positive(const Json& config, const char* key, const fs::path& path) {
-  check(config.contains(key) && config[key].is_number_unsigned() && config[key] > 0u, "{}: expected a positive integer \"{}\"", path.string(), key);
+  check(config.contains(key) && config[key].is_number_unsigned() && config[key] > 0u, "{}: expected a positive integer \"{}\"",
+        path.string(), key);
   return config[key];
 }
 
 void check_format(const Json& config, const fs::path& path) {
   const uint64_t version = positive(config, "format_version", path);
-  check(version <= kFormatVersion, "{}: the model has format version {}, this program reads up to {}: a newer jumok is needed", path.string(), version,
-        kFormatVersion);
+  check(version <= kFormatVersion, "{}: the model has format version {}, this program reads up to {}: a newer jumok is needed",
+        path.string(), version, kFormatVersion);
 }
 
 int vocabulary(const Json& config, const char* key, const fs::path& path) {
@@ -53,8 +54,8 @@ std::vector<int64_t> file_shape(const ParameterLayout::Entry& e) {
 // The tensor of a parameter; Error when the file has none, or one of another shape.
 const NamedTensor& tensor_of(const SafetensorsFile& file, const ParameterLayout::Entry& e, const std::string& prefix) {
   const NamedTensor& tensor = file.at(prefix + e.name);
-  check(tensor.shape == file_shape(e), "{}: tensor {}: expected shape [{}], found [{}]", file.where(), tensor.name, fmt::join(file_shape(e), ", "),
-        fmt::join(tensor.shape, ", "));
+  check(tensor.shape == file_shape(e), "{}: tensor {}: expected shape [{}], found [{}]", file.where(), tensor.name,
+        fmt::join(file_shape(e), ", "), fmt::join(tensor.shape, ", "));
   return tensor;
 }
 
@@ -88,22 +89,25 @@ void check_tensors(const SafetensorsFile& file, const ParameterLayout& layout) {
   for (const auto& e : layout.entries()) known.insert(tensor_of(file, e, "").name);
   for (const NamedTensor& tensor : file.tensors()) {
     if (known.contains(tensor.name)) continue;
-    check(tensor.name == "output.weight", "{}: tensor {}: the model that the config describes has no such parameter", file.where(), tensor.name);
+    check(tensor.name == "output.weight", "{}: tensor {}: the model that the config describes has no such parameter", file.where(),
+          tensor.name);
     check_tied_output(file, tensor);
   }
 }
 
-std::string hash_of(std::string_view bytes) { return fmt::format("{:016x}", hash_text(bytes)); }   // 16 hexadecimal digits
+std::string hash_of(std::string_view bytes) { return fmt::format("{:016x}", hash_text(bytes)); }  // 16 hexadecimal digits
 
-// SentencePiece 0.1.97 can crash on a damaged model, so its bytes are compared with the hash in config.json first. Models without hashes load too.
+// SentencePiece 0.1.97 can crash on a damaged model, so its bytes are compared with the hash in config.json first. Models without hashes
+// load too.
 void check_hash(const Json& config, const fs::path& path, std::string_view bytes) {
   if (!config.contains("subword_hash")) return;
   const Json& hashes = config["subword_hash"];
   const std::string name = path.filename().string(), config_path = (path.parent_path() / "config.json").string();
-  check(hashes.is_object() && hashes.contains(name) && hashes[name].is_string(), "{}: subword_hash: expected a text for {}", config_path, name);
+  check(hashes.is_object() && hashes.contains(name) && hashes[name].is_string(), "{}: subword_hash: expected a text for {}", config_path,
+        name);
   const std::string expected = hashes[name], found = hash_of(bytes);
-  check(found == expected, "{}: damaged, or not the file this model was trained with: its hash is {}, {} says {}", path.string(), found, config_path,
-        expected);
+  check(found == expected, "{}: damaged, or not the file this model was trained with: its hash is {}, {} says {}", path.string(), found,
+        config_path, expected);
 }
 
 std::shared_ptr<const Subwords> read_subword_file(const fs::path& path, const Json& config, bool lowercase) {
@@ -123,7 +127,8 @@ void append_tensors(const ParameterLayout& layout, const float* block, const std
   for (const auto& e : layout.entries()) {
     const Parameter& p = e.parameter;
     std::vector<float> packed(static_cast<size_t>(p.rows * p.columns));
-    for (int64_t r = 0; r < p.rows; ++r) std::memcpy(packed.data() + r * p.columns, block + p.offset + r * p.stride, sizeof(float) * p.columns);
+    for (int64_t r = 0; r < p.rows; ++r)
+      std::memcpy(packed.data() + r * p.columns, block + p.offset + r * p.stride, sizeof(float) * p.columns);
     storage.push_back(std::move(packed));
     const std::vector<float>& s = storage.back();
     tensors.push_back({prefix + e.name, "F32", file_shape(e), {reinterpret_cast<const char*>(s.data()), s.size() * sizeof(float)}});
@@ -174,7 +179,8 @@ void write_config(const fs::path& directory, const ModelConfig& config, const Su
 
 ModelConfig read_config(const fs::path& directory, Json* training) {
   const fs::path path = directory / "config.json";
-  check(fs::is_directory(directory), "{}: expected a model directory, found {}", directory.string(), fs::exists(directory) ? "a file" : "nothing there");
+  check(fs::is_directory(directory), "{}: expected a model directory, found {}", directory.string(),
+        fs::exists(directory) ? "a file" : "nothing there");
   const Json j = parse_config(path);
   check_format(j, path);
   check(j.contains("architecture") && j["architecture"] == "transformer", "{}: architecture {}: expected \"transformer\"", path.string(),
@@ -215,7 +221,7 @@ LoadedModel load_model(const fs::path& directory) {
         m.config.source_vocabulary, m.config.target_vocabulary, m.subwords.source->size(), m.subwords.target->size());
   const SafetensorsFile file = SafetensorsFile::read(directory / "model.safetensors");
   m.model = make_model(m.config);
-  check_tensors(file, m.model->layout());   // before memory is taken: a damaged config may ask for any amount
+  check_tensors(file, m.model->layout());  // before memory is taken: a damaged config may ask for any amount
   auto block = std::make_shared<std::vector<float>>(m.model->layout().size());
   read_tensors(file, m.model->layout(), "", block->data());
   m.parameters = std::move(block);

@@ -26,8 +26,8 @@ struct LoadedModel {
   ModelConfig config;
   SubwordPair subwords;
   std::shared_ptr<const EncoderDecoder> model;
-  std::shared_ptr<const std::vector<float>> parameters;   // [layout().size()]
-  nlohmann::ordered_json training;                        // the "training" part of config.json, for display
+  std::shared_ptr<const std::vector<float>> parameters;  // [layout().size()]
+  nlohmann::ordered_json training;                       // the "training" part of config.json, for display
 };
 
 // Throws Error naming the file and what is wrong with it: missing, cut short, of a newer format, tensors that do not fit the config.

@@ -35,7 +35,8 @@ void Settings::real(std::string key, double& value, double least, double most, s
     value = number;
     return true;
   };
-  all_.push_back({std::move(key), std::move(help), fmt::format("{} … {}", least, most), [&value] { return fmt::format("{}", value); }, set});
+  all_.push_back(
+      {std::move(key), std::move(help), fmt::format("{} … {}", least, most), [&value] { return fmt::format("{}", value); }, set});
 }
 
 void Settings::flag(std::string key, bool& value, std::string help) {
@@ -80,7 +81,7 @@ void Settings::from_json(const nlohmann::ordered_json& object, std::string_view 
   check(object.is_object(), "{}: expected an object of settings, found {}", where, object.type_name());
   for (const auto& [key, value] : object.items()) {
     const auto setting = std::find_if(all_.begin(), all_.end(), [&k = key](const Setting& s) { return s.key == k; });
-    const bool is_text = setting != all_.end() && setting->is_text;   // an unknown key is set()'s to refuse
+    const bool is_text = setting != all_.end() && setting->is_text;  // an unknown key is set()'s to refuse
     check(setting == all_.end() || value.is_string() == is_text, "{}: {} = {}: expected {}", where, key, value.dump(), setting->range);
     set(key, is_text ? value.get<std::string>() : value.dump(), where);
   }

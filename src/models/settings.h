@@ -12,12 +12,12 @@
 namespace jumok {
 
 struct Setting {
-  std::string key;      // "encoder.layers"
-  std::string help;     // one sentence, with the unit
-  std::string range;    // "1 … 64", "pre | post", "true | false"
+  std::string key;    // "encoder.layers"
+  std::string help;   // one sentence, with the unit
+  std::string range;  // "1 … 64", "pre | post", "true | false"
   std::function<std::string()> get;
-  std::function<bool(const std::string&)> set;   // false: not a value of this setting
-  bool is_text = false;                          // in JSON: a string rather than a bare number or truth value
+  std::function<bool(const std::string&)> set;  // false: not a value of this setting
+  bool is_text = false;                         // in JSON: a string rather than a bare number or truth value
 };
 
 // Refers to the members it was bound to: it must not outlive the struct.

@@ -83,7 +83,8 @@ Stream Transformer::embed(Context& context, const Parameter& table, const Transf
   in.position = rows.rows.position;
   in.scale = std::sqrt(static_cast<float>(config_.width));
   in.learned_positions = &stack == &encoder_ ? source_positions_ : target_positions_;
-  if (!sinusoids_.empty()) in.fixed_positions = {const_cast<float*>(sinusoids_.data()), config_.max_positions, config_.width, config_.width};
+  if (!sinusoids_.empty())
+    in.fixed_positions = {const_cast<float*>(sinusoids_.data()), config_.max_positions, config_.width, config_.width};
   in.dropout = context.next_dropout(rows.dropout.row_keys, rows.dropout.rate);
   const Variable x = embedding(context, in);
   if (!stack.pre_norm) return {x, x};
@@ -96,7 +97,8 @@ Variable Transformer::encode(Context& context, const TransformerRows& source, At
   Stream x = embed(context, source_embedding_, source, encoder_);
   for (size_t l = 0; l < encoder_.layers.size(); ++l) {
     const TransformerLayer& layer = encoder_.layers[l];
-    x = add_norm(context, x, layer.self_attention(context, x.normed, call), encoder_.after_self_attention(l), encoder_.pre_norm, source.dropout);
+    x = add_norm(context, x, layer.self_attention(context, x.normed, call), encoder_.after_self_attention(l), encoder_.pre_norm,
+                 source.dropout);
     x = add_norm(context, x, layer.feed_forward(context, x.normed), encoder_.after_feed_forward(l), encoder_.pre_norm, source.dropout);
   }
   return x.normed;
@@ -106,8 +108,8 @@ std::vector<Variable> Transformer::project_memory(Context& context, const Variab
   return split_columns(context, memory_projection_(context, memory), 2 * config_.decoder_layers);
 }
 
-Stream Transformer::cross_and_feed_forward(Context& context, size_t l, Stream x, const Variable& k, const Variable& v, const AttentionCall& cross,
-                                           const RowDropout& dropout) const {
+Stream Transformer::cross_and_feed_forward(Context& context, size_t l, Stream x, const Variable& k, const Variable& v,
+                                           const AttentionCall& cross, const RowDropout& dropout) const {
   const TransformerLayer& layer = decoder_.layers[l];
   const Variable c = (*layer.cross_attention)(context, x.normed, k, v, cross);
   x = add_norm(context, x, c, decoder_.after_cross_attention(l), decoder_.pre_norm, dropout);

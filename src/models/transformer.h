@@ -14,7 +14,7 @@ struct TransformerLayer {
   SelfAttention self_attention;
   LayerNorm self_attention_norm;
   std::optional<CrossAttention> cross_attention;
-  LayerNorm cross_attention_norm;   // used only with cross-attention
+  LayerNorm cross_attention_norm;  // used only with cross-attention
   FeedForward feed_forward;
   LayerNorm feed_forward_norm;
 };
@@ -35,7 +35,7 @@ struct TransformerStack {
 // Rows of one side of a batch with the dropout that applies to them.
 struct TransformerRows {
   const PackedRows& rows;
-  RowDropout dropout;             // of embeddings and sublayer outputs
+  RowDropout dropout;  // of embeddings and sublayer outputs
   RowDropout attention_dropout;
 };
 
@@ -72,11 +72,11 @@ class Transformer : public EncoderDecoder {
 
   ModelConfig config_;
   ParameterLayout layout_;
-  Parameter source_embedding_, target_embedding_, output_weight_;   // [V, D] each
-  Parameter source_positions_, target_positions_;                   // [P, D] when learned
-  std::vector<float> sinusoids_;                                    // [P, D] when fixed
+  Parameter source_embedding_, target_embedding_, output_weight_;  // [V, D] each
+  Parameter source_positions_, target_positions_;                  // [P, D] when learned
+  std::vector<float> sinusoids_;                                   // [P, D] when fixed
   TransformerStack encoder_, decoder_;
-  Linear memory_projection_;                                        // D → 2·L·D
+  Linear memory_projection_;  // D → 2·L·D
 };
 
 }  // namespace jumok

@@ -13,7 +13,7 @@ class TransformerStepper : public Stepper {
  public:
   TransformerStepper(const Transformer& model, const float* parameters, const PackedRows& source)
       : model_(model), parameters_(parameters), source_(source), cache_(model.config().decoder_layers, model.config().width) {
-    Arena encoder_arena;   // the encoder's activations are many times the memory, and done with before the first step
+    Arena encoder_arena;  // the encoder's activations are many times the memory, and done with before the first step
     Context encoding{encoder_arena, parameters_}, keeping{memory_arena_, parameters_};
     memory_ = model_.project_memory(keeping, model_.encode(encoding, {source_, {}, {}}, nullptr));
   }
@@ -95,10 +95,10 @@ class TransformerStepper : public Stepper {
   const Transformer& model_;
   const float* parameters_;
   PackedRows source_;
-  Arena memory_arena_, arena_;      // of the whole search; of one step
-  std::vector<Variable> memory_;    // K_0, V_0, K_1, … of the sources, [Ns, D] each
+  Arena memory_arena_, arena_;    // of the whole search; of one step
+  std::vector<Variable> memory_;  // K_0, V_0, K_1, … of the sources, [Ns, D] each
   KvCache cache_;
-  std::vector<int32_t> sentence_;   // of each live row
+  std::vector<int32_t> sentence_;  // of each live row
   int32_t position_ = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace jumok {
 
 struct FeedForward {
-  Linear inner, outer;   // D → F, F → D
+  Linear inner, outer;  // D → F, F → D
 
   static FeedForward make(ParameterLayout& layout, const std::string& name, int64_t width, int64_t inner_width) {
     FeedForward f;
@@ -14,7 +14,7 @@ struct FeedForward {
     f.outer = Linear::make(layout, name + ".outer", inner_width, width);
     return f;
   }
-  Variable operator()(Context& context, const Variable& x) const {   // [N, D] → [N, D]
+  Variable operator()(Context& context, const Variable& x) const {  // [N, D] → [N, D]
     return outer(context, inner(context, x, kernels::Activation::kRelu));
   }
 };

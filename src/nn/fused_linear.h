@@ -8,8 +8,8 @@
 
 namespace jumok {
 
-// Registers the layers `names`, each in → out, so that their weights and their biases lie adjacent, and gives them as one Linear in → n·out.
-// In a model file each layer keeps its own name.
+// Registers the layers `names`, each in → out, so that their weights and their biases lie adjacent, and gives them as one Linear in →
+// n·out. In a model file each layer keeps its own name.
 inline Linear make_fused(ParameterLayout& layout, const std::vector<std::string>& names, int64_t in, int64_t out) {
   std::vector<Parameter> weights, biases;
   for (const std::string& name : names) weights.push_back(layout.matrix(name + ".weight", out, in));

@@ -7,8 +7,8 @@
 namespace jumok {
 
 struct Linear {
-  Parameter weight;   // [out, in]
-  Parameter bias;     // [1, out], or absent
+  Parameter weight;  // [out, in]
+  Parameter bias;    // [1, out], or absent
 
   static Linear make(ParameterLayout& layout, const std::string& name, int64_t in, int64_t out) {
     Linear l;

@@ -9,14 +9,18 @@
 namespace jumok {
 namespace {
 
-constexpr int64_t kAlign = 16;   // floats of a cache line
+constexpr int64_t kAlign = 16;  // floats of a cache line
 
 float draw(Rng& rng, Initial initial, double spread) {
   switch (initial) {
-    case Initial::kZero: return 0;
-    case Initial::kOne: return 1;
-    case Initial::kXavierUniform: return static_cast<float>((2 * rng.uniform() - 1) * spread);
-    case Initial::kEmbedding: return static_cast<float>(rng.normal() * spread);
+    case Initial::kZero:
+      return 0;
+    case Initial::kOne:
+      return 1;
+    case Initial::kXavierUniform:
+      return static_cast<float>((2 * rng.uniform() - 1) * spread);
+    case Initial::kEmbedding:
+      return static_cast<float>(rng.normal() * spread);
   }
   return 0;
 }

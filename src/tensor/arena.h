@@ -37,8 +37,8 @@ class Arena {
   void* bytes(int64_t n);
 
   std::vector<Block> blocks_;
-  int64_t used_ = 0;    // in the last block
-  int64_t total_ = 0;   // handed out since the last reset
+  int64_t used_ = 0;   // in the last block
+  int64_t total_ = 0;  // handed out since the last reset
   int64_t peak_ = 0;
 };
 

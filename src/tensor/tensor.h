@@ -5,7 +5,8 @@
 
 namespace jumok {
 
-// [rows, columns] f32, row-major, rows `stride` apart. Copying a Tensor copies the view, never the numbers; an Arena or a parameter block owns them.
+// [rows, columns] f32, row-major, rows `stride` apart. Copying a Tensor copies the view, never the numbers; an Arena or a parameter block
+// owns them.
 struct Tensor : kernels::Rows {
   Tensor() = default;
   Tensor(float* d, int64_t r, int64_t c, int64_t s) : kernels::Rows{d, r, c, s} {}
@@ -15,11 +16,11 @@ struct Tensor : kernels::Rows {
   explicit operator bool() const { return data != nullptr; }
 };
 
-// Row stride for a matrix of `columns`: off large powers of two, where rows of a product would fall on the same cache sets (measured: a product
-// with a stride of 2048 floats runs at 40 % of the machine, with 2064 at 85 %).
+// Row stride for a matrix of `columns`: off large powers of two, where rows of a product would fall on the same cache sets (measured: a
+// product with a stride of 2048 floats runs at 40 % of the machine, with 2064 at 85 %).
 constexpr int64_t padded_stride(int64_t columns) {
   constexpr int64_t kAlias = 512, kPad = 16;
-  const int64_t rounded = (columns + 7) / 8 * 8;   // rows start on 32-byte boundaries
+  const int64_t rounded = (columns + 7) / 8 * 8;  // rows start on 32-byte boundaries
   return rounded >= kAlias && rounded % kAlias == 0 ? rounded + kPad : rounded;
 }
 

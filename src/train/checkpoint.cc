@@ -12,11 +12,17 @@ namespace {
 constexpr char kKey[] = "jumok_training";
 
 std::string to_text(const OptimizerState& state, const Progressed& p) {
-  const Json j = {{"updates", state.updates}, {"epoch", p.epoch},           {"batch", p.batch},
-                  {"seconds", p.seconds},     {"tokens", p.tokens},         {"best_score", p.best_score},
-                  {"best_update", p.best_update}, {"validations_without_best", p.validations_without_best},
+  const Json j = {{"updates", state.updates},
+                  {"epoch", p.epoch},
+                  {"batch", p.batch},
+                  {"seconds", p.seconds},
+                  {"tokens", p.tokens},
+                  {"best_score", p.best_score},
+                  {"best_update", p.best_update},
+                  {"validations_without_best", p.validations_without_best},
                   {"validated_update", p.validated_update},
-                  {"snapshots", p.snapshots}, {"corpus", p.corpus}};
+                  {"snapshots", p.snapshots},
+                  {"corpus", p.corpus}};
   return j.dump();
 }
 
@@ -37,7 +43,8 @@ void from_text(const std::string& text, OptimizerState& state, Progressed& p) {
 
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& path, const ParameterLayout& layout, const OptimizerState& state, const Progressed& progressed) {
+void save_checkpoint(const std::filesystem::path& path, const ParameterLayout& layout, const OptimizerState& state,
+                     const Progressed& progressed) {
   std::vector<std::vector<float>> storage;
   std::vector<NamedTensor> tensors;
   append_tensors(layout, state.parameters.data(), "parameters.", storage, tensors);

@@ -23,7 +23,7 @@ std::vector<Json> read_events(const fs::path& path, int64_t last_update) {
   if (!fs::exists(path, ignored)) return events;
   std::istringstream lines(read_file(path));
   for (std::string line; std::getline(lines, line);) {
-    Json event = Json::parse(line, nullptr, false);   // the last line may be half: the session was killed
+    Json event = Json::parse(line, nullptr, false);  // the last line may be half: the session was killed
     if (event.is_object() && number(event, "update") <= static_cast<double>(last_update)) events.push_back(std::move(event));
   }
   return events;

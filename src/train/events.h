@@ -17,7 +17,7 @@ class EventLog {
   EventLog(std::filesystem::path path, std::filesystem::path second, int64_t update, bool resume);
 
   void write(const nlohmann::ordered_json& event);
-  const std::vector<nlohmann::ordered_json>& events() const { return events_; }   // of all sessions
+  const std::vector<nlohmann::ordered_json>& events() const { return events_; }  // of all sessions
 
  private:
   std::filesystem::path path_, second_path_;

@@ -23,7 +23,8 @@ class Lanes {
  public:
   Lanes(const EncoderDecoder& model, const ParallelCorpus& corpus, const TrainConfig& config, uint64_t seed, Workers& workers);
 
-  // Gradients of the summed loss over the sentences of `batch`, one block a lane, and the sums themselves. `update` enters the dropout keys.
+  // Gradients of the summed loss over the sentences of `batch`, one block a lane, and the sums themselves. `update` enters the dropout
+  // keys.
   OutputLoss gradients(const float* parameters, std::span<const int32_t> batch, uint64_t update);
 
   std::vector<std::vector<float>>& blocks() { return blocks_; }
@@ -33,7 +34,8 @@ class Lanes {
   Profile profile() const;
 
  private:
-  OutputLoss run_lane(const float* parameters, std::span<const int32_t> sentences, uint64_t update, LaneMemory& memory, float* gradients) const;
+  OutputLoss run_lane(const float* parameters, std::span<const int32_t> sentences, uint64_t update, LaneMemory& memory,
+                      float* gradients) const;
   OutputLoss run_micro_batch(Context& context, std::span<const int32_t> sentences, uint64_t update) const;
 
   const EncoderDecoder& model_;
@@ -41,10 +43,10 @@ class Lanes {
   const TrainConfig& config_;
   uint64_t seed_;
   Workers& workers_;
-  std::vector<int32_t> lengths_;                // of each sentence's longer side: what a micro-batch is cut by
-  std::vector<int64_t> costs_;                  // of each sentence: its rows on both sides
-  std::vector<std::vector<float>> blocks_;      // one gradient block a lane
-  std::vector<LaneMemory> memory_;              // one a worker
+  std::vector<int32_t> lengths_;            // of each sentence's longer side: what a micro-batch is cut by
+  std::vector<int64_t> costs_;              // of each sentence: its rows on both sides
+  std::vector<std::vector<float>> blocks_;  // one gradient block a lane
+  std::vector<LaneMemory> memory_;          // one a worker
   bool profiling_ = false;
 };
 

@@ -8,7 +8,7 @@
 namespace jumok {
 namespace {
 
-constexpr int64_t kSlice = 1 << 15;   // floats: nine blocks' slices fit a second-level cache of 1.2 MB
+constexpr int64_t kSlice = 1 << 15;  // floats: nine blocks' slices fit a second-level cache of 1.2 MB
 
 int slices(int64_t n) { return static_cast<int>((n + kSlice - 1) / kSlice); }
 

@@ -16,13 +16,13 @@ struct OptimizerState {
 };
 
 struct UpdateResult {
-  double gradient_norm = 0;   // of the mean gradient per token, before clipping
-  double rate = 0;            // the learning rate used
-  bool skipped = false;       // the gradient was not finite: parameters, moments and count are untouched
+  double gradient_norm = 0;  // of the mean gradient per token, before clipping
+  double rate = 0;           // the learning rate used
+  bool skipped = false;      // the gradient was not finite: parameters, moments and count are untouched
 };
 
-// Sums the lanes' gradients as a fixed binary tree, divides by `tokens`, clips, and makes one step of Adam. `lanes` hold gradients of sums over
-// tokens; lanes[0] is used up. The result depends on no thread count: work is cut at fixed places.
+// Sums the lanes' gradients as a fixed binary tree, divides by `tokens`, clips, and makes one step of Adam. `lanes` hold gradients of sums
+// over tokens; lanes[0] is used up. The result depends on no thread count: work is cut at fixed places.
 UpdateResult update_parameters(OptimizerState& state, std::vector<std::vector<float>>& lanes, int64_t tokens, const TrainConfig& config,
                                double peak, Workers& workers);
 

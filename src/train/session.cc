@@ -129,8 +129,8 @@ void check_fresh(const TrainOptions& o) {
         "{}: a model is there already; resume it, choose another folder, or allow overwriting it", o.model.string());
 }
 
-// What an earlier run left: its parameters must not pass for the new model's, nor its checkpoint be resumed with the new settings. The config
-// goes first: without it the rest is no model.
+// What an earlier run left: its parameters must not pass for the new model's, nor its checkpoint be resumed with the new settings. The
+// config goes first: without it the rest is no model.
 void remove_old_run(const fs::path& model) {
   make_folder(model);
   for (const char* name : {"config.json", "model.safetensors", "checkpoint/state.safetensors", "training.html"}) {
@@ -145,7 +145,8 @@ std::string data_summary(const ParallelCorpus& corpus) {
   int64_t source = 0, target = 0;
   for (const int32_t n : corpus.source_lengths()) source += n;
   for (const int32_t n : corpus.target_lengths()) target += n;
-  return fmt::format("{} pairs of {} ({} empty, {} too long), {} source and {} target symbols", c.kept, c.read, c.empty, c.too_long, source, target);
+  return fmt::format("{} pairs of {} ({} empty, {} too long), {} source and {} target symbols", c.kept, c.read, c.empty, c.too_long, source,
+                     target);
 }
 
 void write_page(const TrainOptions& o, const EncoderDecoder& model, const ParallelCorpus& corpus, const Trainer& trainer) {
@@ -168,7 +169,7 @@ TrainResult run_session(const TrainOptions& o, Configs& configs) {
   const auto model = make_model(configs.model);
   const ParallelCorpus corpus =
       ParallelCorpus::build({text.source, text.target, *subwords.source, *subwords.target}, {configs.train.max_length}, &workers);
-  text = {};   // from here on the symbols are all that is needed
+  text = {};  // from here on the symbols are all that is needed
   say(o, LogLevel::kInfo, "training data: " + data_summary(corpus));
   check(corpus.size() > 0, "{}: no pair of lines is left to train on", o.source.string());
   std::optional<ValidationSet> validation;

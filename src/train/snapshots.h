@@ -31,7 +31,7 @@ class Snapshots {
   std::filesystem::path folder_;
   const ParameterLayout& layout_;
   size_t keep_;
-  std::deque<int64_t> updates_;       // at most keep_
+  std::deque<int64_t> updates_;  // at most keep_
   std::vector<int64_t> forgotten_;
 };
 

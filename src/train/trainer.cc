@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 namespace {
 
-constexpr int kReportEvery = 20;       // updates between two lines of training.jsonl
-constexpr int kMostSkipped = 50;       // updates without a finite gradient, one after the other
+constexpr int kReportEvery = 20;  // updates between two lines of training.jsonl
+constexpr int kMostSkipped = 50;  // updates without a finite gradient, one after the other
 
 fs::path checkpoint_path(const fs::path& folder) { return folder / "state.safetensors"; }
 
@@ -47,10 +47,12 @@ void Trainer::start_fresh() {
 void Trainer::resume() {
   const fs::path path = checkpoint_path(checkpoint_folder_);
   std::error_code ignored;
-  check(fs::exists(path, ignored), "{}: the run has no checkpoint to go on from (it ended before its first); start it again", path.string());
+  check(fs::exists(path, ignored), "{}: the run has no checkpoint to go on from (it ended before its first); start it again",
+        path.string());
   load_checkpoint(path, in_.model.layout(), state_, at_);
   check(at_.corpus == in_.corpus.fingerprint(),
-        "{}: the training data is not what this run began with; train a new model, or bring the old files back", in_.options.model.string());
+        "{}: the training data is not what this run began with; train a new model, or bring the old files back",
+        in_.options.model.string());
   seconds_before_ = at_.seconds;
   snapshots_.emplace(checkpoint_folder_, in_.model.layout(), in_.config.average, at_.snapshots);
 }
@@ -94,8 +96,8 @@ void Trainer::one_update(std::span<const int32_t> batch) {
   window_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (result.skipped) {
     ++skipped_in_a_row_;
-    check(skipped_in_a_row_ < kMostSkipped, "the gradient was not finite in {} updates in a row: lower train.rate or lengthen train.warm-up",
-          skipped_in_a_row_);
+    check(skipped_in_a_row_ < kMostSkipped,
+          "the gradient was not finite in {} updates in a row: lower train.rate or lengthen train.warm-up", skipped_in_a_row_);
     check_limits();
     return;
   }
@@ -133,7 +135,7 @@ void Trainer::after_update() {
   if (snapshot) snapshots_->add(state_.updates, state_.parameters.data());
   if (validation) validate_now();
   check_limits();
-  if ((snapshot || validation) && !end_) save();   // finish() saves at the end
+  if ((snapshot || validation) && !end_) save();  // finish() saves at the end
 }
 
 void Trainer::validate_now() {
@@ -174,11 +176,17 @@ void Trainer::validate_now() {
 
 bool Trainer::is_better(const ValidationScores& scores, double& value) const {
   switch (in_.config.metric) {
-    case Metric::kLoss: value = scores.loss; break;
-    case Metric::kBleu: value = scores.bleu; break;
-    case Metric::kChrf: value = scores.chrf; break;
+    case Metric::kLoss:
+      value = scores.loss;
+      break;
+    case Metric::kBleu:
+      value = scores.bleu;
+      break;
+    case Metric::kChrf:
+      value = scores.chrf;
+      break;
   }
-  if (!std::isfinite(value)) return false;   // it would stay the best for ever: nothing compares better than NaN
+  if (!std::isfinite(value)) return false;  // it would stay the best for ever: nothing compares better than NaN
   if (at_.best_update < 0) return true;
   return in_.config.metric == Metric::kLoss ? value < at_.best_score : value > at_.best_score;
 }
@@ -196,7 +204,7 @@ void Trainer::save() {
 }
 
 void Trainer::finish() {
-  const bool stopped = *end_ == TrainEnd::kStopped;   // a run that will go on: no validation that an unbroken run would not have made
+  const bool stopped = *end_ == TrainEnd::kStopped;  // a run that will go on: no validation that an unbroken run would not have made
   if (in_.validation != nullptr && !stopped && at_.validated_update != state_.updates) validate_now();
   if (in_.validation == nullptr || at_.best_update < 0) {
     const std::vector<float> mean = stopped ? std::vector<float>() : snapshots_->mean();
@@ -207,14 +215,21 @@ void Trainer::finish() {
 
 void Trainer::check_limits() {
   const TrainOptions& o = in_.options;
-  if (o.stop != nullptr && o.stop->load()) end_ = TrainEnd::kStopped;
-  else if (o.max_updates > 0 && state_.updates >= o.max_updates) end_ = TrainEnd::kUpdates;
-  else if (o.max_epochs > 0 && at_.epoch >= o.max_epochs) end_ = TrainEnd::kEpochs;
-  else if (o.max_seconds > 0 && seconds() >= o.max_seconds) end_ = TrainEnd::kTime;
-  else if (in_.config.patience > 0 && at_.validations_without_best >= in_.config.patience) end_ = TrainEnd::kPatience;
+  if (o.stop != nullptr && o.stop->load())
+    end_ = TrainEnd::kStopped;
+  else if (o.max_updates > 0 && state_.updates >= o.max_updates)
+    end_ = TrainEnd::kUpdates;
+  else if (o.max_epochs > 0 && at_.epoch >= o.max_epochs)
+    end_ = TrainEnd::kEpochs;
+  else if (o.max_seconds > 0 && seconds() >= o.max_seconds)
+    end_ = TrainEnd::kTime;
+  else if (in_.config.patience > 0 && at_.validations_without_best >= in_.config.patience)
+    end_ = TrainEnd::kPatience;
 }
 
-double Trainer::seconds() const { return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count(); }
+double Trainer::seconds() const {
+  return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+}
 
 double Trainer::fraction() const {
   const TrainOptions& o = in_.options;
@@ -228,7 +243,8 @@ double Trainer::fraction() const {
 TrainProgress Trainer::progress() const {
   TrainProgress p;
   p.update = state_.updates;
-  p.epoch = static_cast<double>(at_.epoch) + (batches_in_epoch_ > 0 ? static_cast<double>(at_.batch) / static_cast<double>(batches_in_epoch_) : 0);
+  p.epoch = static_cast<double>(at_.epoch) +
+            (batches_in_epoch_ > 0 ? static_cast<double>(at_.batch) / static_cast<double>(batches_in_epoch_) : 0);
   p.loss = last_loss_;
   p.tokens_per_second = last_speed_;
   p.seconds = seconds();

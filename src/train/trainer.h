@@ -19,10 +19,10 @@ namespace jumok {
 struct TrainerInput {
   const EncoderDecoder& model;
   const SubwordPair& subwords;
-  const ParallelCorpus& corpus;      // at least one pair
-  const ValidationSet* validation;   // null: none
+  const ParallelCorpus& corpus;     // at least one pair
+  const ValidationSet* validation;  // null: none
   const TrainConfig& config;
-  const TrainOptions& options;       // limits, seed, callbacks, directory
+  const TrainOptions& options;  // limits, seed, callbacks, directory
   Workers& workers;
 };
 
@@ -33,7 +33,7 @@ class Trainer {
   TrainResult run();
 
   const OptimizerState& state() const { return state_; }
-  const std::vector<nlohmann::ordered_json>& events() const { return events_->events(); }   // of all sessions
+  const std::vector<nlohmann::ordered_json>& events() const { return events_->events(); }  // of all sessions
 
  private:
   void start_fresh();
@@ -63,9 +63,9 @@ class Trainer {
   size_t batches_in_epoch_ = 0;
   std::optional<TrainEnd> end_;
   std::chrono::steady_clock::time_point began_;
-  double seconds_before_ = 0;        // of earlier sessions
+  double seconds_before_ = 0;  // of earlier sessions
 
-  struct Window {                    // since the last report
+  struct Window {  // since the last report
     double nll = 0, seconds = 0;
     int64_t tokens = 0;
   } window_;

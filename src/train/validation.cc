@@ -38,7 +38,8 @@ double validation_loss(const EncoderDecoder& model, const float* parameters, con
   return tokens > 0 ? nll / static_cast<double>(tokens) : 0;
 }
 
-ValidationScores validate(const EncoderDecoder& model, const float* parameters, const ValidationSet& set, const Subwords& target, Workers& workers) {
+ValidationScores validate(const EncoderDecoder& model, const float* parameters, const ValidationSet& set, const Subwords& target,
+                          Workers& workers) {
   ValidationScores scores;
   scores.loss = validation_loss(model, parameters, set.corpus, workers);
   scores.perplexity = std::exp(scores.loss);

@@ -53,8 +53,9 @@ std::vector<std::vector<int32_t>> decoding_batches(const std::vector<std::vector
   return batches;
 }
 
-std::vector<std::vector<Hypothesis>> decode(const EncoderDecoder& model, const float* parameters, const std::vector<std::vector<int32_t>>& sources,
-                                            const DecodeOptions& options, Workers& workers) {
+std::vector<std::vector<Hypothesis>> decode(const EncoderDecoder& model, const float* parameters,
+                                            const std::vector<std::vector<int32_t>>& sources, const DecodeOptions& options,
+                                            Workers& workers) {
   const auto batches = decoding_batches(sources, options.batch_tokens);
   std::vector<std::vector<Hypothesis>> results(sources.size());
   workers.run(static_cast<int>(batches.size()), [&](int b, int) {

@@ -10,7 +10,8 @@
 namespace jumok {
 namespace {
 
-// Batches of like length, longest first; a pair counts by its longer side, so that long sources of short targets do not pile up in one batch.
+// Batches of like length, longest first; a pair counts by its longer side, so that long sources of short targets do not pile up in one
+// batch.
 std::vector<std::vector<int32_t>> batches_of(const std::vector<SymbolPair>& pairs, int64_t rows) {
   std::vector<int32_t> order(pairs.size()), lengths;
   std::iota(order.begin(), order.end(), 0);
@@ -57,8 +58,8 @@ void force_batch(const EncoderDecoder& model, Context& context, const std::vecto
 
 }  // namespace
 
-std::vector<Forced> force(const EncoderDecoder& model, const float* parameters, const std::vector<SymbolPair>& pairs, const ForcedOptions& options,
-                          Workers& workers) {
+std::vector<Forced> force(const EncoderDecoder& model, const float* parameters, const std::vector<SymbolPair>& pairs,
+                          const ForcedOptions& options, Workers& workers) {
   const auto batches = batches_of(pairs, options.batch_rows);
   std::vector<Forced> results(pairs.size());
   std::vector<Arena> arenas(workers.size());

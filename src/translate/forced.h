@@ -15,20 +15,20 @@ struct SymbolPair {
 };
 
 struct Forced {
-  double log_prob = 0;   // of the target and its end symbol
+  double log_prob = 0;  // of the target and its end symbol
   // The maps asked for; each holds this pair alone: weights[head], [T, S] with the end symbols.
   std::vector<AttentionMaps::Map> maps;
 };
 
 struct ForcedOptions {
   bool maps = false;
-  std::string only;              // the one attention wanted, by name; empty: all
-  std::vector<int32_t> forbidden;   // symbols left out of the normalisation, as the search leaves them out
-  int64_t batch_rows = 2048;     // most rows of either side computed at once
+  std::string only;                // the one attention wanted, by name; empty: all
+  std::vector<int32_t> forbidden;  // symbols left out of the normalisation, as the search leaves them out
+  int64_t batch_rows = 2048;       // most rows of either side computed at once
 };
 
 // In the order of the pairs; a pair's bits depend neither on the others nor on the number of workers.
-std::vector<Forced> force(const EncoderDecoder& model, const float* parameters, const std::vector<SymbolPair>& pairs, const ForcedOptions& options,
-                          Workers& workers);
+std::vector<Forced> force(const EncoderDecoder& model, const float* parameters, const std::vector<SymbolPair>& pairs,
+                          const ForcedOptions& options, Workers& workers);
 
 }  // namespace jumok

@@ -35,13 +35,13 @@ void check_options(const TranslateOptions& o) {
 struct Translator::Inside {
   LoadedModel model;
   LogSink log;
-  mutable std::mutex mutex;       // Workers run one round at a time
+  mutable std::mutex mutex;  // Workers run one round at a time
   mutable Workers workers;
   Inside(const std::filesystem::path& path, const TranslatorOptions& options)
       : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), prepare_model_thread) {}
 
   const float* parameters() const { return model.parameters->data(); }
-  int longest() const { return model.config.max_positions - 1; }   // symbols without the end symbol
+  int longest() const { return model.config.max_positions - 1; }  // symbols without the end symbol
 
   void warn(const std::string& text) const {
     if (log) log(LogLevel::kWarning, text);
@@ -65,10 +65,11 @@ struct Translator::Inside {
   AttentionExample example(const SymbolPair& pair, Forced& forced) const;
 };
 
-std::vector<std::vector<Translation>> Translator::Inside::translate(std::span<const std::string> lines, const TranslateOptions& options) const {
+std::vector<std::vector<Translation>> Translator::Inside::translate(std::span<const std::string> lines,
+                                                                    const TranslateOptions& options) const {
   std::vector<std::vector<Translation>> results(lines.size(), std::vector<Translation>(1));
   std::vector<Encoded> encoded;
-  std::vector<int32_t> asked;                    // numbers of the lines the model is asked about
+  std::vector<int32_t> asked;  // numbers of the lines the model is asked about
   std::vector<std::vector<int32_t>> sources;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (is_blank(lines[i])) continue;
@@ -95,9 +96,9 @@ std::vector<std::vector<Translation>> Translator::Inside::translate(std::span<co
   return results;
 }
 
-void Translator::Inside::add_alignments(std::span<const std::string> lines, const std::vector<Encoded>& encoded, const std::vector<int32_t>& asked,
-                                        const std::vector<std::vector<Hypothesis>>& found, const TranslateOptions& options,
-                                        std::vector<std::vector<Translation>>& results) const {
+void Translator::Inside::add_alignments(std::span<const std::string> lines, const std::vector<Encoded>& encoded,
+                                        const std::vector<int32_t>& asked, const std::vector<std::vector<Hypothesis>>& found,
+                                        const TranslateOptions& options, std::vector<std::vector<Translation>>& results) const {
   std::vector<SymbolPair> pairs;
   for (size_t k = 0; k < asked.size(); ++k) {
     for (const Hypothesis& h : found[k]) {
@@ -140,7 +141,8 @@ AttentionExample Translator::Inside::example(const SymbolPair& pair, Forced& for
   return e;
 }
 
-Translator::Translator(const std::filesystem::path& model, const TranslatorOptions& options) : inside_(std::make_unique<Inside>(model, options)) {}
+Translator::Translator(const std::filesystem::path& model, const TranslatorOptions& options)
+    : inside_(std::make_unique<Inside>(model, options)) {}
 Translator::~Translator() = default;
 Translator::Translator(Translator&&) noexcept = default;
 Translator& Translator::operator=(Translator&&) noexcept = default;
@@ -179,7 +181,8 @@ std::string Translator::attention_page(const std::string& title, std::span<const
   std::lock_guard lock(inside_->mutex);
   const SubwordPair& subwords = inside_->model.subwords;
   std::vector<SymbolPair> pairs;
-  for (size_t i = 0; i < sources.size(); ++i) pairs.push_back({subwords.source->encode(sources[i]).ids, subwords.target->encode(targets[i]).ids});
+  for (size_t i = 0; i < sources.size(); ++i)
+    pairs.push_back({subwords.source->encode(sources[i]).ids, subwords.target->encode(targets[i]).ids});
   for (SymbolPair& p : pairs) {
     p.source.resize(std::min<size_t>(p.source.size(), inside_->longest()));
     p.target.resize(std::min<size_t>(p.target.size(), inside_->longest()));
@@ -209,7 +212,7 @@ std::vector<std::pair<std::string, std::string>> Translator::facts() const {
   };
   const Settings settings = model_settings(config);
   for (const Setting& s : settings.all()) facts.emplace_back(s.key, s.get());
-  const auto file = [&](const char* side) {   // config.json may have been edited by hand
+  const auto file = [&](const char* side) {  // config.json may have been edited by hand
     return m.training.contains(side) && m.training[side].is_string() ? m.training[side].get<std::string>() : std::string("?");
   };
   if (m.training.contains("source")) facts.emplace_back("trained on", fmt::format("{} → {}", file("source"), file("target")));

@@ -7,7 +7,8 @@
 namespace jumok {
 namespace {
 
-// A cache beside a plain history per row: random drops, copies and reorderings; keys and values carry (step, row id) so that any mix-up shows.
+// A cache beside a plain history per row: random drops, copies and reorderings; keys and values carry (step, row id) so that any mix-up
+// shows.
 TEST(KvCache, SlotsFollowRowsThroughDropsCopiesAndReordering) {
   constexpr int kWidth = 3;
   Rng rng(4);
@@ -16,7 +17,7 @@ TEST(KvCache, SlotsFollowRowsThroughDropsCopiesAndReordering) {
     std::vector<std::vector<float>> history(1 + rng.below(5));
     std::vector<int32_t> parents(history.size());
     for (size_t r = 0; r < parents.size(); ++r) parents[r] = static_cast<int32_t>(r);
-    for (int step = 0; step < 70; ++step) {   // beyond the first capacity
+    for (int step = 0; step < 70; ++step) {  // beyond the first capacity
       if (step > 0) {
         parents.assign(1 + rng.below(6), 0);
         for (auto& p : parents) p = static_cast<int32_t>(rng.below(history.size()));
@@ -38,7 +39,8 @@ TEST(KvCache, SlotsFollowRowsThroughDropsCopiesAndReordering) {
         for (size_t r = 0; r < parents.size(); ++r) {
           ASSERT_EQ(where.key_length[r], step + 1);
           for (int t = 0; t <= step; ++t) {
-            ASSERT_EQ(cache.keys(layer).row(where.key_begin[r] + t)[1], history[r][t]) << "trial " << trial << ", step " << step << ", row " << r;
+            ASSERT_EQ(cache.keys(layer).row(where.key_begin[r] + t)[1], history[r][t])
+                << "trial " << trial << ", step " << step << ", row " << r;
             ASSERT_EQ(cache.values(layer).row(where.key_begin[r] + t)[2], history[r][t]);
           }
         }

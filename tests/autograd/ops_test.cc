@@ -73,7 +73,8 @@ class OpTest : public testing::Test {
     double norm = 0;
     for (const float g : gradient) norm += std::abs(g);
     ASSERT_GT(norm, 0) << "nothing to check";
-    expect_directional_gradient(values_, gradient, 0, static_cast<int64_t>(values_.size()), [&] { return run(op, nullptr); }, epsilon, tolerance, 3);
+    expect_directional_gradient(
+        values_, gradient, 0, static_cast<int64_t>(values_.size()), [&] { return run(op, nullptr); }, epsilon, tolerance, 3);
   }
 
   Rng rng_{5};
@@ -85,7 +86,8 @@ TEST_F(OpTest, LinearWithEachActivation) {
   for (const auto f : {kernels::Activation::kNone, kernels::Activation::kTanh, kernels::Activation::kSigmoid}) {
     check([&](Context& c, auto& in) { return std::vector{linear(c, in(x), w, b, f)}; });
   }
-  check([&](Context& c, auto& in) { return std::vector{linear(c, in(x), w, b, kernels::Activation::kRelu)}; }, 1e-3, 2e-2);   // small steps: kinks
+  check([&](Context& c, auto& in) { return std::vector{linear(c, in(x), w, b, kernels::Activation::kRelu)}; }, 1e-3,
+        2e-2);  // small steps: kinks
   check([&](Context& c, auto& in) { return std::vector{linear(c, in(x), w, {})}; });
 }
 
@@ -176,7 +178,7 @@ TEST_F(OpTest, SplitColumnsHandsBackEveryPartsGradientAndZerosForUnusedOnes) {
 }
 
 TEST_F(OpTest, OutputLossInSeveralChunksWithSmoothing) {
-  const int64_t rows = 300;   // more than one chunk
+  const int64_t rows = 300;  // more than one chunk
   const Parameter h = place(rows, 4), w = place(7, 4), b = place(1, 7);
   std::vector<int32_t> targets(rows);
   for (auto& t : targets) t = static_cast<int32_t>(rng_.below(7));
@@ -200,7 +202,8 @@ TEST_F(OpTest, OutputLossInSeveralChunksWithSmoothing) {
   std::vector<float> gradient;
   const OutputLoss loss = loss_of(&gradient);
   EXPECT_EQ(loss.tokens, rows);
-  expect_directional_gradient(values_, gradient, 0, static_cast<int64_t>(values_.size()), [&] { return loss_of(nullptr).loss; }, 1e-2, 5e-3, 3);
+  expect_directional_gradient(
+      values_, gradient, 0, static_cast<int64_t>(values_.size()), [&] { return loss_of(nullptr).loss; }, 1e-2, 5e-3, 3);
   // The same by definition, in f64.
   double expected = 0;
   for (int64_t r = 0; r < rows; ++r) {

@@ -10,7 +10,7 @@ namespace {
 TEST(NearMiss, DistancesAreThoseOfTheTextbook) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
   EXPECT_EQ(edit_distance("", "abc"), 3u);
-  EXPECT_EQ(edit_distance("form", "from"), 1u);   // neighbours swapped
+  EXPECT_EQ(edit_distance("form", "from"), 1u);  // neighbours swapped
   EXPECT_EQ(edit_distance("same", "same"), 0u);
 }
 

@@ -72,7 +72,8 @@ TEST(Gemm, BitsOfARowDependNeitherOnTheNumberOfRowsNorOnItsPlace) {
       for (const int64_t begin : {int64_t{0}, 300 - m}) {
         Matrix part(m, n, n, 4);
         multiply_nt({a.view().row(begin), m, k, k}, b.view(), part.view());
-        ASSERT_EQ(0, std::memcmp(part.values.data(), all.view().row(begin), m * n * sizeof(float))) << m << " rows from " << begin << ", N " << n << ", K " << k;
+        ASSERT_EQ(0, std::memcmp(part.values.data(), all.view().row(begin), m * n * sizeof(float)))
+            << m << " rows from " << begin << ", N " << n << ", K " << k;
       }
     }
   }

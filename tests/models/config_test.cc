@@ -75,7 +75,7 @@ TEST(Parameters, UntyingAddsOneEmbeddingAStep) {
   EXPECT_EQ(parameters(c, 1000), tied + 1000 * 128);
   c.tying = Tying::kNone;
   EXPECT_EQ(parameters(c, 1000), tied + 2 * 1000 * 128);
-  c.positions = Positions::kLearned;   // 64 positions a side
+  c.positions = Positions::kLearned;  // 64 positions a side
   EXPECT_EQ(parameters(c, 1000), tied + 2 * 1000 * 128 + 2 * 64 * 128);
 }
 

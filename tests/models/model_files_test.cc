@@ -42,7 +42,7 @@ class ModelFiles : public testing::Test {
     config_.encoder_layers = config_.decoder_layers = 1;
     config_.width = 8;
     config_.heads = 2;
-    config_.feed_forward_width = 512;   // rows of 512 floats have padding behind them in the block, and none in the file
+    config_.feed_forward_width = 512;  // rows of 512 floats have padding behind them in the block, and none in the file
     config_.max_positions = 16;
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -56,7 +56,7 @@ class ModelFiles : public testing::Test {
     for (const auto& e : model->layout().entries()) {
       const Parameter& p = e.parameter;
       for (int64_t i = 0; i < p.rows * p.columns; ++i) {
-        const auto bits = static_cast<uint32_t>(rng.bits());   // any bits at all: NaN, subnormal numbers and -0 among them
+        const auto bits = static_cast<uint32_t>(rng.bits());  // any bits at all: NaN, subnormal numbers and -0 among them
         std::memcpy(&block_[p.offset + i / p.columns * p.stride + i % p.columns], &bits, sizeof bits);
       }
     }
@@ -152,7 +152,7 @@ TEST_F(ModelFiles, EachMissingFileIsNamed) {
     const std::string good = read_file(folder_ / name);
     fs::remove(folder_ / name);
     expect_refused(folder_ / name, {});
-    fs::create_directory(folder_ / name);   // and with a folder in its place
+    fs::create_directory(folder_ / name);  // and with a folder in its place
     expect_refused(folder_ / name, {});
     fs::remove(folder_ / name);
     put(folder_ / name, good);
@@ -162,7 +162,8 @@ TEST_F(ModelFiles, EachMissingFileIsNamed) {
 TEST_F(ModelFiles, ConfigThatIsNoJsonObject) {
   write();
   const std::string whole = read_file(config_path());
-  for (const std::string& text : {std::string(), std::string("[1]"), std::string("not json"), std::string("{\"a\": \xff}"), whole.substr(0, whole.size() / 2)}) {
+  for (const std::string& text :
+       {std::string(), std::string("[1]"), std::string("not json"), std::string("{\"a\": \xff}"), whole.substr(0, whole.size() / 2)}) {
     put(config_path(), text);
     expect_refused(config_path(), {"expected a JSON object"});
   }
@@ -194,7 +195,7 @@ TEST_F(ModelFiles, ConfigValuesThatAreUnknownOrDoNotFit) {
       {[](Json& j) { j["model"] = 3; }, {"expected an object of settings"}},
       {[](Json& j) { j.erase("model"); }, {"expected an object of settings"}},
       {[](Json& j) { j["source_vocabulary"] = 0; }, {"source_vocabulary"}},
-      {[](Json& j) { j["source_vocabulary"] = 4294967309ull; }, {"source_vocabulary", "4294967309"}},   // the right 13 when cut to 32 bits
+      {[](Json& j) { j["source_vocabulary"] = 4294967309ull; }, {"source_vocabulary", "4294967309"}},  // the right 13 when cut to 32 bits
       {[](Json& j) { j.erase("target_vocabulary"); }, {"target_vocabulary"}},
       {[](Json& j) { j["lowercase"] = "no"; }, {"lowercase", "true or false", "\"no\""}},
       {[](Json& j) { j.erase("lowercase"); }, {"lowercase", "true or false"}},
@@ -242,7 +243,8 @@ TEST_F(ModelFiles, DamagedSubwordModelIsStoppedByItsHash) {
 // A changed hash would refuse every model written before. The value is that of docs/model-format.md's formula in Python:
 //   h = mix(len(b)); for i in range(0, len(b), 8): h = mix(h ^ int.from_bytes(b[i:i+8], "little"))
 TEST_F(ModelFiles, TheHashIsTheOneTheFormatDescribes) {
-  const std::string bytes = read_file(fs::path(JUMOK_TEST_DATA).parent_path().parent_path() / "text/data/toy.spm");   // 5322 bytes: not whole words
+  const std::string bytes =
+      read_file(fs::path(JUMOK_TEST_DATA).parent_path().parent_path() / "text/data/toy.spm");  // 5322 bytes: not whole words
   const auto toy = std::make_shared<const Subwords>(Subwords::from_bytes(bytes, false));
   write({toy, toy});
   EXPECT_EQ(Json::parse(read_file(config_path()))["subword_hash"], Json({{"joint.spm", "fa298fc705feb012"}}));
@@ -272,7 +274,7 @@ TEST_F(ModelFiles, TensorsMissingOrOfAnotherShape) {
   edit_tensors([&](Tensors& t) { std::erase_if(t, [&](const NamedTensor& n) { return n.name == name; }); });
   expect_refused(weights(), {name});
   put(weights(), good);
-  edit_tensors([&](Tensors& t) { named(t, name).shape = {8, 512}; });   // as many numbers, transposed
+  edit_tensors([&](Tensors& t) { named(t, name).shape = {8, 512}; });  // as many numbers, transposed
   expect_refused(weights(), {name, "expected shape [512, 8]", "found [8, 512]"});
   put(weights(), good);
   edit_tensors([&](Tensors& t) { named(t, "encoder.norm.bias").shape = {1, 8}; });
@@ -340,7 +342,7 @@ TEST_F(ModelFiles, TiedOutputWrittenTwiceLoadsWhenEqualAndIsRefusedWhenDifferent
 TEST_F(ModelFiles, UntiedOutputIsAParameterOfItsOwn) {
   config_.tying = Tying::kNone;
   write();
-  EXPECT_NO_THROW(load_model(folder_));   // output.weight and decoder.embedding.weight differ, rightly
+  EXPECT_NO_THROW(load_model(folder_));  // output.weight and decoder.embedding.weight differ, rightly
   edit_config([](Json& j) { j["model"]["embedding.tying"] = "target-output"; });
   expect_refused(weights(), {"output.weight differs from its decoder.embedding.weight"});
 }

@@ -23,8 +23,8 @@ std::string error_of(const std::function<void()>& f) {
 }
 
 auto fields(const ModelConfig& c) {
-  return std::tuple(c.encoder_layers, c.decoder_layers, c.width, c.heads, c.feed_forward_width, c.norm, c.positions, c.max_positions, c.tying,
-                    c.source_vocabulary, c.target_vocabulary);
+  return std::tuple(c.encoder_layers, c.decoder_layers, c.width, c.heads, c.feed_forward_width, c.norm, c.positions, c.max_positions,
+                    c.tying, c.source_vocabulary, c.target_vocabulary);
 }
 
 struct ModelCase {
@@ -100,7 +100,9 @@ TEST(Settings, UnknownKeyIsAnsweredWithTheNearest) {
   EXPECT_EQ(error_of([&] { s.set("encoder.layer", "4", "--set"); }),
             "--set: there is no setting \"encoder.layer\"; the nearest is \"encoder.layers\"");
   EXPECT_NE(error_of([&] { s.set_assignment("model.widht=4", "--set"); }).find("nearest is \"model.width\""), std::string::npos);
-  EXPECT_NE(error_of([&] { s.from_json({{"positions.maximum", 9}}, "config.json"); }).find("config.json: there is no setting \"positions.maximum\""),
+  EXPECT_NE(error_of([&] {
+              s.from_json({{"positions.maximum", 9}}, "config.json");
+            }).find("config.json: there is no setting \"positions.maximum\""),
             std::string::npos);
   EXPECT_EQ(fields(config), fields(ModelConfig()));
 }
@@ -161,8 +163,8 @@ TEST(Settings, AssignmentWantsAnEqualsSignAndAKey) {
 
 TEST(Settings, JsonOfAnotherTypeIsRefused) {
   const nlohmann::ordered_json wrong[] = {
-      {{"encoder.layers", "4"}}, {{"encoder.layers", 4.5}},  {{"encoder.layers", true}}, {{"encoder.layers", nullptr}},
-      {{"encoder.layers", {4}}}, {{"encoder.layers", -4}},   {{"model.norm", 1}},        {{"model.norm", {{"pre", 1}}}},
+      {{"encoder.layers", "4"}}, {{"encoder.layers", 4.5}}, {{"encoder.layers", true}}, {{"encoder.layers", nullptr}},
+      {{"encoder.layers", {4}}}, {{"encoder.layers", -4}},  {{"model.norm", 1}},        {{"model.norm", {{"pre", 1}}}},
       {{"model.norm", nullptr}}, {{"positions.max", 1e30}},
   };
   for (const auto& json : wrong) {
@@ -172,15 +174,17 @@ TEST(Settings, JsonOfAnotherTypeIsRefused) {
     EXPECT_NE(error.find(": expected "), std::string::npos) << error;
     EXPECT_EQ(fields(config), fields(ModelConfig())) << json;
   }
-  for (const nlohmann::ordered_json& json : {nlohmann::ordered_json(), nlohmann::ordered_json::array({1}), nlohmann::ordered_json("text")}) {
+  for (const nlohmann::ordered_json& json :
+       {nlohmann::ordered_json(), nlohmann::ordered_json::array({1}), nlohmann::ordered_json("text")}) {
     ModelConfig config;
-    EXPECT_NE(error_of([&] { model_settings(config).from_json(json, "x.json"); }).find("x.json: expected an object of settings"), std::string::npos)
+    EXPECT_NE(error_of([&] { model_settings(config).from_json(json, "x.json"); }).find("x.json: expected an object of settings"),
+              std::string::npos)
         << json;
   }
 }
 
 TEST(Settings, NearestIsTheSmallestEditDistance) {
-  EXPECT_EQ(nearest("kitten", {"sitting", "mitten", "kitchen"}), "mitten");   // distances 3, 1, 2
+  EXPECT_EQ(nearest("kitten", {"sitting", "mitten", "kitchen"}), "mitten");  // distances 3, 1, 2
   EXPECT_EQ(nearest("", {"abc", "ab"}), "ab");
   EXPECT_EQ(nearest("x", {}), "");
 }

@@ -45,7 +45,7 @@ Pairs random_pairs(int count, int longest, int vocabulary, uint64_t seed) {
 std::vector<float> random_parameters(const EncoderDecoder& model, uint64_t seed) {
   std::vector<float> block(model.layout().size());
   model.layout().initialise(block.data(), seed);
-  Rng rng(seed + 1);   // norms and biases off their neutral values too, so that their gradients are tested where they matter
+  Rng rng(seed + 1);  // norms and biases off their neutral values too, so that their gradients are tested where they matter
   for (const auto& e : model.layout().entries()) {
     if (!e.is_vector) continue;
     for (int64_t i = 0; i < e.parameter.columns; ++i) block[e.parameter.offset + i] += static_cast<float>(0.1 * rng.normal());
@@ -62,7 +62,13 @@ struct Packed {
     target_keys = row_keys(target.input, 1, 2, Side::kTarget);
   }
   PairBatch batch(double dropout = 0) const {
-    return {source, target, dropout > 0 ? source_keys : std::span<const uint32_t>(), dropout > 0 ? target_keys : std::span<const uint32_t>(), dropout, dropout, 0.1};
+    return {source,
+            target,
+            dropout > 0 ? source_keys : std::span<const uint32_t>(),
+            dropout > 0 ? target_keys : std::span<const uint32_t>(),
+            dropout,
+            dropout,
+            0.1};
   }
 };
 
@@ -155,7 +161,8 @@ TEST_P(TransformerVariants, StepsWithCacheEqualTheWholeTarget) {
       double sum = 0, top = -1e30;
       for (int c = 0; c < v; ++c) top = std::max(top, double(logits[r * v + c]));
       for (int c = 0; c < v; ++c) sum += std::exp(logits[r * v + c] - top);
-      EXPECT_NEAR(top + std::log(sum) - logits[r * v + packed.target.labels[row]], nll[row], 1e-5) << "sentence " << alive[r] << ", step " << t;
+      EXPECT_NEAR(top + std::log(sum) - logits[r * v + packed.target.labels[row]], nll[row], 1e-5)
+          << "sentence " << alive[r] << ", step " << t;
       if (t + 1 < packed.target.input.length[alive[r]]) {
         next.push_back(alive[r]);
         next_parents.push_back(static_cast<int32_t>(r));

@@ -66,7 +66,7 @@ TEST(ParameterLayout, FirstValuesHaveTheirNamedSpreadAndDependOnSeedAndNameOnly)
     }
     return std::sqrt(sum / static_cast<double>(p.rows * p.columns));
   };
-  EXPECT_NEAR(deviation(w), std::sqrt(6.0 / 500) / std::sqrt(3.0), 0.001);   // uniform in ±a has deviation a / √3
+  EXPECT_NEAR(deviation(w), std::sqrt(6.0 / 500) / std::sqrt(3.0), 0.001);  // uniform in ±a has deviation a / √3
   EXPECT_NEAR(deviation(e), 0.1, 0.001);
 }
 

@@ -138,7 +138,8 @@ TEST_F(PlantedTree, LongMembersConstructorsAndTestsAreFound) {
 }
 
 TEST_F(PlantedTree, BracesInCommentsAndLiteralsDoNotCount) {
-  const std::string text = "void f() {\n  // {\n  g(\"{\", '{', U'{', u8\"{\", R\"({\")\", 1'000'000, 0x1'0p1);  /* { */\n}\nvoid h() {\n}\n";
+  const std::string text =
+      "void f() {\n  // {\n  g(\"{\", '{', U'{', u8\"{\", R\"({\")\", 1'000'000, 0x1'0p1);  /* { */\n}\nvoid h() {\n}\n";
   const auto functions = find_functions(blank_comments_and_literals(text));
   ASSERT_EQ(functions.size(), 2u);
   EXPECT_EQ(functions[0].last, 4);

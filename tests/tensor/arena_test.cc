@@ -10,7 +10,7 @@ namespace {
 TEST(Arena, PiecesAreAlignedDoNotOverlapAndStayUntilTheReset) {
   Arena arena;
   std::vector<std::span<float>> pieces;
-  for (int i = 0; i < 300; ++i) {   // more than one block
+  for (int i = 0; i < 300; ++i) {  // more than one block
     pieces.push_back(arena.allocate<float>(1 + 97 * i));
     EXPECT_EQ(reinterpret_cast<uintptr_t>(pieces.back().data()) % 64, 0u);
     std::fill(pieces.back().begin(), pieces.back().end(), static_cast<float>(i));

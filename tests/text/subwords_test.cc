@@ -189,7 +189,8 @@ TEST(Subwords, WordsAreThoseOfTheRawLineWhenLowercasingChangesLengths) {
   const auto subwords = toy(options);
   EXPECT_TRUE(subwords.lowercase());
   EXPECT_EQ(subwords.encode("THE CAT").ids, subwords.encode("the cat").ids);
-  EXPECT_EQ(subwords.encode("\u212A\u212A CAT").word, (std::vector<int32_t>{0, 0, 0, 1, 1, 1, 1}));  // ▁ k k: three bytes each before, one after
+  EXPECT_EQ(subwords.encode("\u212A\u212A CAT").word,
+            (std::vector<int32_t>{0, 0, 0, 1, 1, 1, 1}));  // ▁ k k: three bytes each before, one after
 }
 
 TEST(Subwords, DecodedPiecesKnowTheirWord) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <memory>
 
@@ -101,6 +102,9 @@ void check_usage(const Options& o) {
   if (o.list) return;
   if (o.train.model.empty()) throw CLI::RequiredError("--model");
   if (o.train.resume && !o.train.settings.empty()) throw CLI::ExcludesError("--resume", "--set");
+  // CLI11's ranges let "nan" pass: it is neither below nor above.
+  if (!std::isfinite(o.max_minutes)) throw CLI::ValidationError("--max-time", "expected a number of minutes");
+  if (o.train.resume && o.train.overwrite) throw CLI::ExcludesError("--resume", "--overwrite");
   if (o.train.resume) return;
   if (o.train.source.empty()) throw CLI::RequiredError("--source");
   if (o.train.target.empty()) throw CLI::RequiredError("--target");
@@ -131,7 +135,7 @@ void add_train(CLI::App& app, Command& command) {
   sub->add_option("--source-subwords", t.source_subwords,
                   "SentencePiece model to use instead of a trained one (with --target-subwords for two)");
   sub->add_option("--target-subwords", t.target_subwords, "SentencePiece model of the target side");
-  sub->add_option("--max-time", o->max_minutes, "Minutes of training; 0: no limit")->check(CLI::NonNegativeNumber)->capture_default_str();
+  sub->add_option("--max-time", o->max_minutes, "Minutes of training; 0: no limit")->check(CLI::Range(0.0, 1e7))->capture_default_str();
   sub->add_option("--max-epochs", t.max_epochs, "Passes over the data; 0: no limit")->check(CLI::NonNegativeNumber)->capture_default_str();
   sub->add_option("--max-updates", t.max_updates, "Updates of the parameters; 0: no limit")
       ->check(CLI::NonNegativeNumber)

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <istream>
 #include <memory>
 #include <optional>
@@ -122,7 +123,8 @@ int run(Options o) {
   }
   alignments.commit();
   if (!o.attention_html.empty())
-    write_file(o.attention_html, translator.attention_page("Attention of " + o.model, page.sources, page.targets));
+    write_file(o.attention_html,
+               translator.attention_page("Attention of " + std::filesystem::path(o.model).filename().string(), page.sources, page.targets));
   bar.finish(static_cast<double>(input.bytes_read()), fmt::format("{} lines", done));
   return 0;
 }
@@ -130,6 +132,10 @@ int run(Options o) {
 void check_usage(Options& o) {
   if (o.translate.nbest > o.translate.beam) {
     throw CLI::ValidationError("--nbest", fmt::format("expected at most the beam, {}, found {}", o.translate.beam, o.translate.nbest));
+  }
+  if (!std::isfinite(o.translate.alpha)) throw CLI::ValidationError("--alpha", "expected a number");
+  if (!o.attention_html.empty() && o.attention_html == o.alignments_output) {
+    throw CLI::ValidationError("--attention-html", "expected another file than that of --alignments-output");
   }
   if (!o.alignments_output.empty() && o.alignments.empty()) o.alignments = "pharaoh";
   o.translate.alignments = !o.alignments.empty();

@@ -125,15 +125,19 @@ void check_fresh(const TrainOptions& o) {
   check(!o.source.empty() && !o.target.empty(), "training wants two files of parallel text: source and target");
   check(o.valid_source.empty() == o.valid_target.empty(), "validation wants both files, source and target, or none");
   std::error_code ignored;
-  check(o.overwrite || !fs::exists(o.model / "config.json", ignored),
-        "{}: a model is there already; resume it, choose another folder, or allow overwriting it", o.model.string());
+  // A run that ended before its first checkpoint left a config and nothing worth keeping: it may simply be started again.
+  const bool holds_work =
+      fs::exists(o.model / "model.safetensors", ignored) || fs::exists(o.model / "checkpoint/state.safetensors", ignored);
+  check(o.overwrite || !holds_work,
+        "{}: a model is there already; go on with it (--resume), choose another folder, or replace it (--overwrite)", o.model.string());
 }
 
 // What an earlier run left: its parameters must not pass for the new model's, nor its checkpoint be resumed with the new settings. The
 // config goes first: without it the rest is no model.
 void remove_old_run(const fs::path& model) {
   make_folder(model);
-  for (const char* name : {"config.json", "model.safetensors", "checkpoint/state.safetensors", "training.html"}) {
+  for (const char* name :
+       {"config.json", "model.safetensors", "checkpoint/state.safetensors", "training.html", "joint.spm", "source.spm", "target.spm"}) {
     std::error_code error;
     fs::remove(model / name, error);
     check(!error, "{}: cannot be removed: {}", (model / name).string(), error.message());

@@ -47,7 +47,7 @@ void Trainer::start_fresh() {
 void Trainer::resume() {
   const fs::path path = checkpoint_path(checkpoint_folder_);
   std::error_code ignored;
-  check(fs::exists(path, ignored), "{}: the run has no checkpoint to go on from (it ended before its first); start it again",
+  check(fs::exists(path, ignored), "{}: the run has no checkpoint to go on from (it ended before its first); start it again without --resume",
         path.string());
   load_checkpoint(path, in_.model.layout(), state_, at_);
   check(at_.corpus == in_.corpus.fingerprint(),

@@ -2,6 +2,7 @@
 #include "jumok/translator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include "base/error.h"
@@ -170,7 +171,11 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
   ForcedOptions options;
   options.forbidden = never_produced();
   const std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, options, inside_->workers);
-  for (size_t i = 0; i < scores.size(); ++i) scores[i].log_prob = forced[i].log_prob;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    scores[i].log_prob = forced[i].log_prob;
+    check(std::isfinite(scores[i].log_prob), "line {}: the model gives no finite probability: its parameters are damaged",
+          first_line + static_cast<int64_t>(i));
+  }
   return scores;
 }
 

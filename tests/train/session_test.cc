@@ -102,6 +102,21 @@ TEST_F(Session, MoreLanesThanSentencesAndASingleShortPairTrain) {
   EXPECT_EQ(train(o).updates, 4);
 }
 
+// Killed before its first checkpoint, a run has nothing to resume: it must be possible to start it again as it was.
+TEST_F(Session, ARunThatEndedBeforeItsFirstCheckpointIsSimplyStartedAgain) {
+  TrainOptions o = options("m");
+  o.progress = [](const TrainProgress&) { throw std::runtime_error("killed"); };
+  EXPECT_THROW(train(o), std::runtime_error);
+  o.progress = {};
+  TrainOptions resumed;
+  resumed.model = o.model;
+  resumed.resume = true;
+  const std::string error = error_of(resumed);
+  EXPECT_NE(error.find("start it again"), std::string::npos) << error;
+  EXPECT_EQ(train(o).updates, 4);
+  EXPECT_NE(error_of(o).find("--overwrite"), std::string::npos);
+}
+
 TEST_F(Session, OverwritingLeavesNothingOfTheOldRunToBeTakenForTheNew) {
   TrainOptions o = options("m");
   train(o);

@@ -180,6 +180,8 @@ show_pages() {
   echo "  how the training went       $model/training.html"
   echo "To translate on:"
   echo "  echo 'Save the file.' | $(printf '%q' "$jumok") translate --model $(printf '%q' "$model")"
+  echo "More training makes it better; this goes on where it ended:"
+  echo "  $(printf '%q' "$0") $language $(($(cat "$here/trained-minutes") * 3))"
   echo
 }
 

@@ -120,7 +120,7 @@ train() {
   else
     options=(--overwrite --source "$corpus/train.en" --target "$corpus/train.$language" --valid-source "$corpus/dev.en"
       --valid-target "$corpus/dev.$language" --preset transformer-tiny --vocabulary 4000 --set encoder.layers=3 --set decoder.layers=3
-      --set feed-forward.width=512 --set train.rate=0.003 --set train.warm-up=600 --set train.batch-tokens=1200 --set train.lanes=2
+      --set feed-forward.width=512 --set train.rate=0.003 --set train.warm-up=600 --set train.batch-tokens=1200 --set train.lanes=4
       --set validate.every=700 --set average.every=60 --set train.patience=0)
   fi
   say "training for $minutes min (Ctrl-C stops and keeps what is learnt)"

@@ -12,8 +12,7 @@ quietly() {
   mkdir -p "$(dirname "$log")"
   if ! "$@" >"$log" 2>&1; then
     say "failed: $*"
-    grep -nE -A 12 'error:|Error|FAILED' "$log" | head -n 60 || true
-    tail -n 30 "$log"
+    if grep -qE 'error:|Error' "$log"; then grep -E -A 12 'error:|Error' "$log" | head -n 60 || true; else tail -n 30 "$log"; fi
     say "the whole output is in $log"
     return 1
   fi
@@ -43,7 +42,7 @@ run_tests() {
   show_skipped "$folder/Testing/Temporary/LastTest.log"
   if [ $status -ne 0 ]; then
     # Of a failed program, what failed and not the cases that passed.
-    grep -vE '^(\[ +OK \]|\[ RUN  |\[-----)' "$log" | head -n 300 || true
+    sed '/% tests passed/,$d' "$log" | grep -vE '^(\[ +OK \]|\[ RUN  |\[-----)' | head -n 300 || true
     say "the whole output is in $log"
   fi
   tail -n +"$(($(grep -nE '% tests passed|No tests were found' "$log" | tail -n 1 | cut -d: -f1 || echo 1)))" "$log"

@@ -13,14 +13,17 @@ namespace jumok {
 class DeferredWeight {
  public:
   DeferredWeight() = default;
-  // weight [M, K]; bias [1, M] or absent.
+  // weight [M, K]; bias [1, M] or absent. Without a context nothing is put off: each product adds its own gradient.
+  DeferredWeight(const Parameter& weight, const Parameter& bias) : weight_(weight), bias_(bias) {}
   DeferredWeight(Context& context, const Parameter& weight, const Parameter& bias);
 
   const Parameter& weight() const { return weight_; }
   const Parameter& bias() const { return bias_; }
+  bool collects() const { return state_ != nullptr; }
 
   // For the ops that use it. Forward, while recording: one more product, of so many rows. Backward: the x [n, K] of one product, which is
-  // copied unless it is the only one; gives the place [n, M] where the caller writes dy. A product whose result got no gradient adds nothing.
+  // copied unless it is the only one; gives the place [n, M] where the caller writes dy. A product whose result got no gradient adds
+  // nothing.
   void expect(int64_t rows) const;
   Tensor add(const Tensor& x) const;
 

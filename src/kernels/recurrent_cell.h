@@ -2,7 +2,8 @@
 //
 // u = h W_hᵀ + b_h is the recurrent half of the gates and x the input half (its product and bias included); one D-wide column block a gate.
 //   tanh  (Elman 1990)                    h' = tanh(x + u)
-//   LSTM  (Hochreiter & Schmidhuber 1997, with the forget gate of Gers 2000; no peepholes), blocks i, f, g, o as in PyTorch (ONNX: i, o, f, c)
+//   LSTM  (Hochreiter & Schmidhuber 1997, with the forget gate of Gers 2000; no peepholes), blocks i, f, g, o as in PyTorch (ONNX: i, o, f,
+//   c)
 //         i, f, o = sigmoid(x + u)        g = tanh(x_g + u_g)        c' = f ∘ c + i ∘ g        h' = o ∘ tanh(c')
 //   GRU   (Cho 2014), blocks r, z, n as in PyTorch (ONNX: z, r, h)
 //         r, z = sigmoid(x + u)           h' = (1 - z) ∘ n + z ∘ h
@@ -39,23 +40,24 @@ struct CellStep {
 };
 
 // In: h W_hᵀ in the first gates(cell) blocks of `kept`. Out: the activations there, the next state, out.
-// Of a GRU with the reset before its product only r and z come with h; call cell_reset, put (r ∘ h) U_nᵀ (r ∘ h is the third block then) into
-// the fourth block, then cell_forward.
+// Of a GRU with the reset before its product only r and z come with h; call cell_reset, put (r ∘ h) U_nᵀ (r ∘ h is the third block then)
+// into the fourth block, then cell_forward.
 void cell_forward(const CellStep& step);
 void cell_reset(const CellStep& step);  // blocks r and z: activations; third block: r ∘ h
 
 // The gradients of one step.
 struct CellGradient {
-  ConstRows dout;           // [N, D] at the packed rows, added to dh; no data: zero
-  Rows dh;                  // [m, D] in: of h_next. out, GRU: of h so far (without the products); tanh and LSTM: unchanged or changed, no meaning
-  Rows dc;                  // [m, D] LSTM. in: of c_next, out: of c
-  Rows dgates;              // [m, G·D] out: of u, so that dh += dgates W_h and dW_h += dgatesᵀ h
-  Rows dx;                  // [N, G·D] out, at the packed rows; no data: not wanted
+  ConstRows dout;   // [N, D] at the packed rows, added to dh; no data: zero
+  Rows dh;          // [m, D] in: of h_next. out, GRU: of h so far (without the products); tanh and LSTM: unchanged or changed, no meaning
+  Rows dc;          // [m, D] LSTM. in: of c_next, out: of c
+  Rows dgates;      // [m, G·D] out: of the product with h, so that dh += dgates W_h and dW_h += dgatesᵀ h; [m, 2·D] where n has its own
+  Rows dcandidate;  // [m, D] out, reset before the product: of the product with r ∘ h
+  Rows dx;          // [N, G·D] out, at the packed rows; no data: not wanted
   bool accumulate = false;  // dx +=
-  ConstRows dreset;         // [m, D] cell_reset_backward only: of r ∘ h, which is dgates_n U_n
+  ConstRows dreset;         // [m, D] cell_reset_backward only: of r ∘ h, which is dcandidate U_n
 };
 
-// With the reset before the product, block r comes from cell_reset_backward, after the caller's product dreset = dgates_n U_n.
+// With the reset before the product, block r comes from cell_reset_backward, after the caller's product dreset = dcandidate U_n.
 void cell_backward(const CellStep& step, const CellGradient& gradient);
 void cell_reset_backward(const CellStep& step, const CellGradient& gradient);
 

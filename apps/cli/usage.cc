@@ -45,22 +45,6 @@ std::string describe_unknown(const CLI::App& app, const std::string& word) {
 
 }  // namespace
 
-std::string near_miss(std::string_view word, const std::vector<std::string>& candidates) {
-  const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
-  std::string best;
-  size_t best_distance = std::max<size_t>(1, letters / 3) + 1;
-  for (const std::string& candidate : candidates) {
-    const size_t distance = edit_distance(word, candidate);
-    if (distance >= best_distance) continue;
-    best = candidate;
-    best_distance = distance;
-  }
-  if (!best.empty() || letters < 2) return best;
-  const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
-  if (std::count_if(candidates.begin(), candidates.end(), begins) == 1) best = *std::find_if(candidates.begin(), candidates.end(), begins);
-  return best;
-}
-
 std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& where = innermost(app);
   const auto unknown = where.remaining();

@@ -53,30 +53,73 @@ std::string read_plain(const fs::path& path) {
   }
 }
 
-std::string read_gzip(const fs::path& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file) fail("{}: cannot be opened: {}", path.string(), reason());
-  std::string bytes, buffer(kReadChunk, '\0');
-  for (;;) {
-    const int got = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
-    int code = Z_OK;
-    const char* message = gzerror(file.get(), &code);
-    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
-      fail("{}: {}", path.string(), code == Z_BUF_ERROR ? "the compressed data is cut short" : message);
-    }
-    if (got == 0) break;
-    bytes.append(buffer, 0, static_cast<size_t>(got));
+// Inflates the members of a gzip file one after the other (RFC 1952 §2.2: a file is any number of them).
+class Gunzip {
+ public:
+  Gunzip(const fs::path& path, std::string_view packed) : path_(path), packed_(packed) {
+    constexpr int kGzipWindow = 15 + 16;
+    // Memory is all that can be lacking here.
+    if (inflateInit2(&stream_, kGzipWindow) != Z_OK) throw std::bad_alloc();
   }
-  // zlib hands through what is not compressed, and takes an empty file for an empty text.
-  if (gzdirect(file.get())) fail("{}: expected gzip data, found {}", path.string(), bytes.empty() ? "an empty file" : "something else");
-  return bytes;
-}
+  ~Gunzip() { inflateEnd(&stream_); }
+  Gunzip(const Gunzip&) = delete;
+  Gunzip& operator=(const Gunzip&) = delete;
+
+  std::string run() {
+    if (!starts_member()) fail("{}: expected gzip data, found {}", path_.string(), packed_.empty() ? "an empty file" : "something else");
+    do {
+      member();
+    } while (starts_member());
+    const bool padded = packed_.find_first_not_of('\0') == std::string_view::npos;  // tapes and block devices fill up with zeros
+    if (!padded) fail("{}: expected the end of the compressed data, found {} bytes of something else", path_.string(), packed_.size());
+    return std::move(bytes_);
+  }
+
+ private:
+  bool starts_member() const { return packed_.starts_with("\x1f\x8b"); }
+
+  void member() {
+    inflateReset(&stream_);
+    for (int code = Z_OK; code != Z_STREAM_END;) {
+      if (packed_.empty()) fail("{}: the compressed data is cut short", path_.string());
+      const size_t piece = std::min(packed_.size(), size_t{1} << 30);  // zlib counts in 32 bits
+      stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed_.data()));
+      stream_.avail_in = static_cast<uInt>(piece);
+      code = inflate_piece();
+      packed_.remove_prefix(piece - stream_.avail_in);
+    }
+  }
+
+  // Until the input is used up or the member ends.
+  int inflate_piece() {
+    char buffer[kReadChunk];
+    for (;;) {
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer);
+      stream_.avail_out = sizeof buffer;
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      if (code == Z_MEM_ERROR) throw std::bad_alloc();
+      bytes_.append(buffer, sizeof buffer - stream_.avail_out);
+      if (code == Z_STREAM_END || (code == Z_OK && stream_.avail_in == 0 && stream_.avail_out > 0)) return code;
+      if (code == Z_BUF_ERROR) return Z_OK;  // nothing more comes of this input
+      if (code != Z_OK) {
+        fail("{}: the compressed data is damaged: {}", path_.string(),
+             stream_.msg != nullptr ? stream_.msg : "a preset dictionary is asked for");
+      }
+    }
+  }
+
+  const fs::path& path_;
+  std::string_view packed_;  // what is still to be inflated
+  std::string bytes_;
+  z_stream stream_ = {};
+};
 
 }  // namespace
 
 std::string read_file(const fs::path& path) {
   check_readable(path);
-  return path.extension() == ".gz" ? read_gzip(path) : read_plain(path);
+  std::string bytes = read_plain(path);
+  return path.extension() == ".gz" ? Gunzip(path, bytes).run() : bytes;
 }
 
 // Where the bytes end up: a symbolic link keeps standing and its target is replaced.
@@ -188,6 +231,29 @@ void make_folder(const fs::path& path) {
   if (!fs::is_directory(path, found)) {
     fail("{}: expected a folder that can be made: {}", path.string(), error ? error.message() : "a file stands there");
   }
+}
+
+void check_folder_place(const fs::path& path) {
+  std::error_code error;
+  fs::path there = fs::absolute(path, error).lexically_normal();
+  while (fs::status(there, error).type() == fs::file_type::not_found && there.has_relative_path()) {
+    there = there.has_filename() ? there.parent_path() : there.parent_path().parent_path();
+  }
+  if (!fs::is_directory(there, error)) {
+    fail("{}: expected a folder that can be made: {}", path.string(), error ? error.message() : there.string() + " is a file");
+  }
+  if (::access(there.c_str(), W_OK | X_OK) != 0) {
+    fail("{}: expected a folder that can be written: {}: {}", path.string(), there.string(), reason());
+  }
+}
+
+void check_file_place(const fs::path& path) {
+  std::error_code error;
+  const auto status = fs::status(path, error);
+  if (fs::is_directory(status)) fail("{}: expected a file name, found a directory", path.string());
+  fs::path there = path;
+  if (!fs::exists(status)) there = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (::access(there.c_str(), fs::exists(status) ? W_OK : W_OK | X_OK) != 0) fail("{}: cannot be written: {}", path.string(), reason());
 }
 
 void remove_leftovers(const fs::path& folder) {

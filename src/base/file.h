@@ -8,8 +8,8 @@
 
 namespace jumok {
 
-// The bytes of a file; a name ending in .gz is decompressed. Throws Error naming the path when it is missing, a directory,
-// unreadable, or (for .gz) damaged or cut short.
+// The bytes of a file; a name ending in .gz is decompressed, all members of it. Throws Error naming the path when it is missing, a
+// directory, unreadable, or (for .gz) damaged, cut short or followed by anything but zeros.
 std::string read_file(const std::filesystem::path& path);
 
 // Writes to a temporary name in the same folder. commit() flushes, syncs the file, renames it over `path` and syncs the folder; a file that
@@ -41,6 +41,11 @@ void write_file(const std::filesystem::path& path, std::string_view bytes);
 
 // Creates a folder and its parents; Error when that cannot be done or something else stands there.
 void make_folder(const std::filesystem::path& path);
+
+// Whether a later make_folder(path), or writing to a file of that name, can succeed as far as is known now: for saying so before long
+// work. They change nothing and throw Error naming the path where it is already clear that it will fail.
+void check_folder_place(const std::filesystem::path& path);
+void check_file_place(const std::filesystem::path& path);
 
 // Removes the temporary files that a killed process left in `folder`; those still being written, here or elsewhere, stay.
 void remove_leftovers(const std::filesystem::path& folder);

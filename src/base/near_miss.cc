@@ -22,11 +22,20 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-std::string nearest(std::string_view text, const std::vector<std::string>& candidates) {
-  const auto best = std::min_element(candidates.begin(), candidates.end(), [&](const std::string& a, const std::string& b) {
-    return edit_distance(text, a) < edit_distance(text, b);
-  });
-  return best == candidates.end() ? std::string() : *best;
+std::string near_miss(std::string_view word, const std::vector<std::string>& candidates) {
+  const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
+  std::string best;
+  size_t best_distance = std::max<size_t>(1, letters / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance >= best_distance) continue;
+    best = candidate;
+    best_distance = distance;
+  }
+  if (!best.empty() || letters < 2) return best;
+  const auto begins = [&](const std::string& candidate) { return candidate.starts_with(word); };
+  if (std::count_if(candidates.begin(), candidates.end(), begins) == 1) best = *std::find_if(candidates.begin(), candidates.end(), begins);
+  return best;
 }
 
 }  // namespace jumok

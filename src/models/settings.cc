@@ -26,6 +26,7 @@ void Settings::integer(std::string key, int& value, int64_t least, int64_t most,
     return true;
   };
   all_.push_back({std::move(key), std::move(help), fmt::format("{} … {}", least, most), [&value] { return std::to_string(value); }, set});
+  all_.back().is_whole = true;
 }
 
 void Settings::real(std::string key, double& value, double least, double most, std::string help) {
@@ -51,12 +52,13 @@ void Settings::flag(std::string key, bool& value, std::string help) {
 void Settings::set(std::string_view key, std::string_view value, std::string_view where) {
   for (const Setting& s : all_) {
     if (s.key != key) continue;
-    check(s.set(std::string(value)), "{}: {} = {}: expected {}", where, key, value, s.range);
+    check(s.set(std::string(value)), "{}: {} = {}: expected {}{}", where, key, value, s.is_whole ? "a whole number, " : "", s.range);
     return;
   }
   std::vector<std::string> keys;
   for (const Setting& s : all_) keys.push_back(s.key);
-  fail("{}: there is no setting \"{}\"; the nearest is \"{}\"", where, key, nearest(key, keys));
+  const std::string near = near_miss(key, keys);
+  fail("{}: there is no setting \"{}\"{}", where, key, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
 }
 
 void Settings::set_assignment(std::string_view assignment, std::string_view where) {

@@ -18,6 +18,7 @@ struct Setting {
   std::function<std::string()> get;
   std::function<bool(const std::string&)> set;  // false: not a value of this setting
   bool is_text = false;                         // in JSON: a string rather than a bare number or truth value
+  bool is_whole = false;                        // a whole number: 8.5 lies in the range and is none
 };
 
 // Refers to the members it was bound to: it must not outlive the struct.
@@ -49,7 +50,8 @@ class Settings {
   void append(const Settings& more) { all_.insert(all_.end(), more.all_.begin(), more.all_.end()); }
   const std::vector<Setting>& all() const { return all_; }
 
-  // Throws Error: an unknown key is answered with the nearest known one, a bad value with the range. `where` says where it was written.
+  // Throws Error: an unknown key is answered with a known one if one is near, a bad value with the range. `where` says where it was
+  // written.
   void set(std::string_view key, std::string_view value, std::string_view where);
   // "key=value".
   void set_assignment(std::string_view assignment, std::string_view where);

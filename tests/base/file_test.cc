@@ -114,6 +114,32 @@ TEST_F(File, CompressedFilesCutAnywhereOrDamagedAreRefused) {
   }
 }
 
+// gzip ignores it, and so may hide half a file.
+TEST_F(File, AnythingButZerosBehindCompressedDataIsRefused) {
+  write_file(at("a.gz"), "one\n");
+  const std::string packed = get(at("a.gz"));
+  put(at("padded.gz"), packed + std::string(512, '\0'));
+  EXPECT_EQ(read_file(at("padded.gz")), "one\n");
+  put(at("b.gz"), packed + "two\n");
+  EXPECT_EQ(read_error("b.gz"), "expected the end of the compressed data, found 4 bytes of something else");
+  put(at("c.gz"), packed + std::string(4, '\0') + "x");
+  EXPECT_NE(read_error("c.gz"), "");
+  put(at("d.gz"), packed + packed.substr(0, packed.size() / 2));
+  EXPECT_EQ(read_error("d.gz"), "the compressed data is cut short");
+  put(at("e.gz"), packed + "\x1f\x8b" + std::string(40, 'x'));
+  EXPECT_NE(read_error("e.gz").find("damaged"), std::string::npos);
+}
+
+TEST_F(File, AnErrorOfADamagedFileNamesItOnce) {
+  write_file(at("a.gz"), sample(200));
+  std::string packed = get(at("a.gz"));
+  packed[packed.size() - 5] ^= 1;
+  put(at("a.gz"), packed);
+  const std::string error = read_error("a.gz");
+  EXPECT_EQ(error.find("a.gz"), std::string::npos) << error;
+  EXPECT_NE(error.find("damaged: incorrect data check"), std::string::npos) << error;
+}
+
 TEST_F(File, PipesAndFilesOfUntoldSizeAreRead) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
   std::thread writer([&] { put(at("pipe"), sample(300'000)); });
@@ -179,6 +205,27 @@ TEST_F(File, FoldersAreMadeWithParentsOrRefused) {
   put(at("file"), "");
   EXPECT_NE(error_of(at("file"), [&] { make_folder(at("file")); }), "");
   EXPECT_NE(error_of(at("file/below"), [&] { make_folder(at("file/below")); }), "");
+}
+
+// What will fail after hours of work must be said before it, and saying so must leave nothing behind.
+TEST_F(File, ImpossiblePlacesAreKnownBeforehandAndNothingIsMade) {
+  put(at("file"), "");
+  check_folder_place(at("a/b/c"));
+  check_folder_place(at("a/b/c/"));
+  check_folder_place(folder_);
+  check_file_place(at("new"));
+  check_file_place(at("file"));
+  check_file_place("/dev/null");
+  EXPECT_EQ(entries(), 1);
+  EXPECT_NE(error_of(at("file"), [&] { check_folder_place(at("file")); }), "");
+  EXPECT_NE(error_of(at("file/a/b"), [&] { check_folder_place(at("file/a/b")); }), "");
+  EXPECT_NE(error_of(at("none/new"), [&] { check_file_place(at("none/new")); }), "");
+  EXPECT_EQ(error_of(folder_, [&] { check_file_place(folder_); }), "expected a file name, found a directory");
+  if (::geteuid() == 0) return;  // may write anywhere
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_NE(error_of(at("a/b"), [&] { check_folder_place(at("a/b")); }), "");
+  EXPECT_NE(error_of(at("new"), [&] { check_file_place(at("new")); }), "");
+  fs::permissions(folder_, fs::perms::owner_all);
 }
 
 TEST_F(File, LeftoversGoButNotAFileThatIsBeingWritten) {

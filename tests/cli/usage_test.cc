@@ -5,29 +5,6 @@
 namespace jumok {
 namespace {
 
-const std::vector<std::string> kCommands = {"corpus", "train", "translate", "align", "score", "evaluate", "bench", "info"};
-
-TEST(NearMiss, FindsSwappedMissingWrongAndExtraLetters) {
-  EXPECT_EQ(near_miss("trian", kCommands), "train");
-  EXPECT_EQ(near_miss("trnslate", kCommands), "translate");
-  EXPECT_EQ(near_miss("evaluete", kCommands), "evaluate");
-  EXPECT_EQ(near_miss("scores", kCommands), "score");
-  EXPECT_EQ(near_miss("--modle", {"--model", "--mode-line"}), "--model");
-}
-
-TEST(NearMiss, CompletesAnUnambiguousBeginningOnly) {
-  EXPECT_EQ(near_miss("eval", kCommands), "evaluate");
-  EXPECT_EQ(near_miss("tra", kCommands), "");
-  EXPECT_EQ(near_miss("--so", {"--source", "--target"}), "--source");
-}
-
-TEST(NearMiss, SaysNothingAboutStrangers) {
-  EXPECT_EQ(near_miss("frobnicate", kCommands), "");
-  EXPECT_EQ(near_miss("", kCommands), "");
-  EXPECT_EQ(near_miss("-", {"-h", "--help"}), "-h");  // one letter left out
-  EXPECT_EQ(near_miss("train", {}), "");
-}
-
 class UsageError : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "base/near_miss.h"
 #include "models/config.h"
 
 namespace jumok {
@@ -98,8 +97,8 @@ TEST(Settings, UnknownKeyIsAnsweredWithTheNearest) {
   ModelConfig config;
   Settings s = model_settings(config);
   EXPECT_EQ(error_of([&] { s.set("encoder.layer", "4", "--set"); }),
-            "--set: there is no setting \"encoder.layer\"; the nearest is \"encoder.layers\"");
-  EXPECT_NE(error_of([&] { s.set_assignment("model.widht=4", "--set"); }).find("nearest is \"model.width\""), std::string::npos);
+            "--set: there is no setting \"encoder.layer\"; did you mean \"encoder.layers\"?");
+  EXPECT_NE(error_of([&] { s.set_assignment("model.widht=4", "--set"); }).find("did you mean \"model.width\""), std::string::npos);
   EXPECT_NE(error_of([&] {
               s.from_json({{"positions.maximum", 9}}, "config.json");
             }).find("config.json: there is no setting \"positions.maximum\""),
@@ -110,7 +109,7 @@ TEST(Settings, UnknownKeyIsAnsweredWithTheNearest) {
 TEST(Settings, BadValueIsAnsweredWithTheRangeAndChangesNothing) {
   ModelConfig config;
   Settings s = model_settings(config);
-  EXPECT_EQ(error_of([&] { s.set("encoder.layers", "65", "--set"); }), "--set: encoder.layers = 65: expected 1 … 64");
+  EXPECT_EQ(error_of([&] { s.set("encoder.layers", "65", "--set"); }), "--set: encoder.layers = 65: expected a whole number, 1 … 64");
   EXPECT_EQ(error_of([&] { s.set("model.norm", "mid", "--set"); }), "--set: model.norm = mid: expected pre | post");
   // What a C conversion would take for a number: trailing letters, spaces, fractions, signs, more digits than an int has, nothing.
   for (const char* text : {"", " 4", "4 ", "4x", "4.0", "4e0", "+4", "0", "-1", "0x4", "4294967300", "99999999999999999999", "pre"}) {
@@ -158,7 +157,7 @@ TEST(Settings, AssignmentWantsAnEqualsSignAndAKey) {
   Settings s = model_settings(config);
   EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers", "--set"); }), "--set: expected key=value, found \"encoder.layers\"");
   EXPECT_EQ(error_of([&] { s.set_assignment("=4", "--set"); }), "--set: expected key=value, found \"=4\"");
-  EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers=1=2", "--set"); }), "--set: encoder.layers = 1=2: expected 1 … 64");
+  EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers=1=2", "--set"); }), "--set: encoder.layers = 1=2: expected a whole number, 1 … 64");
 }
 
 TEST(Settings, JsonOfAnotherTypeIsRefused) {
@@ -183,10 +182,18 @@ TEST(Settings, JsonOfAnotherTypeIsRefused) {
   }
 }
 
-TEST(Settings, NearestIsTheSmallestEditDistance) {
-  EXPECT_EQ(nearest("kitten", {"sitting", "mitten", "kitchen"}), "mitten");  // distances 3, 1, 2
-  EXPECT_EQ(nearest("", {"abc", "ab"}), "ab");
-  EXPECT_EQ(nearest("x", {}), "");
+TEST(Settings, OnlyANearSettingIsOffered) {
+  ModelConfig config;
+  Settings settings = model_settings(config);
+  const std::string near = error_of([&] { settings.set("model.widht", "8", "--set"); });
+  EXPECT_NE(near.find("did you mean \"model.width\"?"), std::string::npos) << near;
+  EXPECT_EQ(error_of([&] { settings.set("frobnicate", "8", "--set"); }), "--set: there is no setting \"frobnicate\"");
+}
+
+TEST(Settings, AFractionInsideTheRangeOfAWholeNumberIsExplained) {
+  ModelConfig config;
+  Settings settings = model_settings(config);
+  EXPECT_EQ(error_of([&] { settings.set("model.width", "8.5", "--set"); }), "--set: model.width = 8.5: expected a whole number, 8 … 8192");
 }
 
 }  // namespace

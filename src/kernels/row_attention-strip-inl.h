@@ -41,6 +41,30 @@ HWY_INLINE void with_strip(int64_t n, const Body& body) {
   }
 }
 
+// The last lanes of a row where whole vectors leave a rest: the vector that ends with the row, of which the first lanes are not ours.
+// Masked memory operations may touch what lies behind a row (AVX2 on AMD), and a copy lane by lane takes longer than a strip of 32 columns.
+template <class D>
+struct Last {
+  hn::Mask<D> ours;
+
+  HWY_INLINE Last(D d, size_t count) : ours(hn::Not(hn::FirstN(d, hn::Lanes(d) - count))) {}
+  HWY_INLINE hn::Vec<D> load(D d, const float* from) const { return hn::IfThenElseZero(ours, hn::LoadU(d, from)); }
+  HWY_INLINE void store(D d, hn::Vec<D> v, float* to) const { hn::StoreU(hn::IfThenElse(ours, v, hn::LoadU(d, to)), d, to); }
+};
+
+// body(part, column, slot) for every vector of a row of n columns; slot: where a copy of the vector stands in a row of whole vectors.
+template <class D, class Body>
+HWY_INLINE void for_row(D d, int64_t n, const Body& body) {
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t c = 0;
+  for (; c + lanes <= n; c += lanes) body(Whole(), c, c);
+  if (c == n) return;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  if (n >= lanes) return body(Last<D>(d, static_cast<size_t>(n - c)), n - lanes, c);
+#endif
+  body(Part{static_cast<size_t>(n - c)}, c, c);
+}
+
 // x_n: the row of key n of the strip.
 struct StripRows {
   const float* data;
@@ -54,7 +78,7 @@ HWY_INLINE void strip_dots(const float* a, StripRows x, int64_t width, float* su
   const RowTag d;
   RowVector sum[N];
   for (int n = 0; n < N; ++n) sum[n] = hn::Zero(d);
-  for_columns(d, width, [&](auto part, int64_t c) HWY_ATTR {
+  for_row(d, width, [&](auto part, int64_t c, int64_t) HWY_ATTR {
     const RowVector left = part.load(d, a + c);
     for (int n = 0; n < N; ++n) sum[n] = hn::MulAdd(left, part.load(d, x.row(n) + c), sum[n]);
   });
@@ -68,11 +92,11 @@ HWY_INLINE void strip_additive(const float* q, const float* u, StripRows k, int6
   const RowTag d;
   RowVector sum[N];
   for (int n = 0; n < N; ++n) sum[n] = hn::Zero(d);
-  for_columns(d, width, [&](auto part, int64_t c) HWY_ATTR {
+  for_row(d, width, [&](auto part, int64_t c, [[maybe_unused]] int64_t slot) HWY_ATTR {
     const RowVector query = part.load(d, q + c), weight = part.load(d, u + c);
     for (int n = 0; n < N; ++n) {
       const RowVector t = HWY_NAMESPACE::Tanh(d, hn::Add(query, part.load(d, k.row(n) + c)));
-      if constexpr (kKeep) hn::StoreU(t, d, kept.row(n) + c);
+      if constexpr (kKeep) hn::StoreU(t, d, kept.row(n) + slot);
       sum[n] = hn::MulAdd(weight, t, sum[n]);
     }
   });
@@ -85,7 +109,7 @@ HWY_INLINE void strip_mix(const float* w, StripRows x, int64_t width, float* y) 
   const RowTag d;
   RowVector weight[N];
   for (int n = 0; n < N; ++n) weight[n] = hn::Set(d, w[n]);
-  for_columns(d, width, [&](auto part, int64_t c) HWY_ATTR {
+  for_row(d, width, [&](auto part, int64_t c, int64_t) HWY_ATTR {
     RowVector sum = part.load(d, y + c);
     for (int n = 0; n < N; ++n) sum = hn::MulAdd(weight[n], part.load(d, x.row(n) + c), sum);
     part.store(d, sum, y + c);
@@ -98,7 +122,7 @@ HWY_INLINE void strip_spread(const float* w, const float* x, int64_t width, Rows
   const RowTag d;
   RowVector weight[N];
   for (int n = 0; n < N; ++n) weight[n] = hn::Set(d, w[n]);
-  for_columns(d, width, [&](auto part, int64_t c) HWY_ATTR {
+  for_row(d, width, [&](auto part, int64_t c, int64_t) HWY_ATTR {
     const RowVector value = part.load(d, x + c);
     for (int n = 0; n < N; ++n) part.store(d, hn::MulAdd(weight[n], value, part.load(d, y.row(n) + c)), y.row(n) + c);
   });
@@ -118,11 +142,11 @@ HWY_INLINE void strip_additive_gradient(const float* ds, const AdditiveStrip& s)
   const RowTag d;
   RowVector gradient[N];
   for (int n = 0; n < N; ++n) gradient[n] = hn::Set(d, ds[n]);
-  for_columns(d, s.width, [&](auto part, int64_t c) HWY_ATTR {
+  for_row(d, s.width, [&](auto part, int64_t c, [[maybe_unused]] int64_t slot) HWY_ATTR {
     const RowVector u = part.load(d, s.u + c);
     RowVector dq = part.load(d, s.dq + c), du = part.load(d, s.du + c);
     for (int n = 0; n < N; ++n) {
-      const RowVector t = hn::LoadU(d, s.t.row(n) + c);
+      const RowVector t = hn::LoadU(d, s.t.row(n) + slot);
       const RowVector slope = hn::Mul(u, hn::NegMulAdd(t, t, hn::Set(d, 1.0f)));
       du = hn::MulAdd(gradient[n], t, du);
       dq = hn::MulAdd(gradient[n], slope, dq);

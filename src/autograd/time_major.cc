@@ -15,7 +15,8 @@ void check_sentences(Arena& arena, std::span<const int32_t> begin, std::span<con
   std::fill(taken.begin(), taken.end(), 0);
   for (size_t b = 0; b < begin.size(); ++b) {
     const int64_t first = begin[b], n = length[b];
-    check(first >= 0 && n >= 0 && first + n <= rows, "recurrent layer: sentence {} has rows {} to {} of {}", b, first, first + n, rows);
+    if (n == 0) continue;  // where an empty sentence would begin does not matter
+    check(first >= 0 && n > 0 && first + n <= rows, "recurrent layer: sentence {} has rows {} to {} of {}", b, first, first + n, rows);
     for (char& t : taken.subspan(first, n)) {
       check(t == 0, "recurrent layer: sentence {} shares a row with an earlier one (rows {} to {})", b, first, first + n);
       t = 1;

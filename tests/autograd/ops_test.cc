@@ -1,85 +1,15 @@
-// Finite differences of every op, through a loss Σ w∘y with fixed random w.
-#include <gtest/gtest.h>
-
-#include <functional>
-
+// Finite differences of every op.
 #include "autograd/add_norm.h"
 #include "autograd/embedding.h"
 #include "autograd/linear.h"
+#include "autograd/op_test.h"
 #include "autograd/output_loss.h"
 #include "autograd/scaled_dot.h"
 #include "autograd/split.h"
 #include "base/error.h"
-#include "gradient_check.h"
 
 namespace jumok {
 namespace {
-
-// Inputs and parameters of the op under test live in one block, so that one check covers all of them.
-class OpTest : public testing::Test {
- protected:
-  // The op: reads its inputs through `in` and gives the outputs that the loss looks at.
-  using Op = std::function<std::vector<Variable>(Context&, const std::function<Variable(const Parameter&)>& in)>;
-
-  Parameter place(int64_t rows, int64_t columns) {
-    const Parameter p{static_cast<int64_t>(values_.size()), rows, columns, columns};
-    for (int64_t i = 0; i < rows * columns; ++i) values_.push_back(static_cast<float>(rng_.normal()));
-    return p;
-  }
-
-  // An input is a parameter's numbers used as a value: its gradient is copied back into the block afterwards.
-  double run(const Op& op, std::vector<float>* gradient) {
-    Arena arena;
-    Tape tape;
-    Context context{arena, values_.data()};
-    if (gradient != nullptr) {
-      gradient->assign(values_.size(), 0.0f);
-      context.tape = &tape;
-      context.gradients = gradient->data();
-    }
-    std::vector<std::pair<Parameter, Variable>> inputs;
-    const auto in = [&](const Parameter& p) {
-      Variable v{context.value(p), gradient != nullptr ? new (arena.allocate<Gradient>(1).data()) Gradient() : nullptr};
-      inputs.emplace_back(p, v);
-      return v;
-    };
-    double loss = 0;
-    Rng weights(7);
-    const std::vector<Variable> outputs = op(context, in);
-    for (const Variable& y : outputs) {
-      for (int64_t r = 0; r < y.value.rows; ++r) {
-        for (int64_t c = 0; c < y.value.columns; ++c) {
-          const double w = weights.normal();
-          loss += w * y.value.row(r)[c];
-          if (gradient == nullptr) continue;
-          if (r == 0 && c == 0) sink(arena, y);
-          y.gradient->tensor.row(r)[c] = static_cast<float>(w);
-        }
-      }
-    }
-    tape.backward();
-    for (const auto& [p, v] : inputs) {
-      if (gradient == nullptr || !v.gradient->written) continue;
-      for (int64_t r = 0; r < p.rows; ++r) {
-        for (int64_t c = 0; c < p.columns; ++c) (*gradient)[p.offset + r * p.stride + c] += v.gradient->tensor.row(r)[c];
-      }
-    }
-    return loss;
-  }
-
-  void check(const Op& op, double epsilon = 1e-2, double tolerance = 5e-3) {
-    std::vector<float> gradient;
-    run(op, &gradient);
-    double norm = 0;
-    for (const float g : gradient) norm += std::abs(g);
-    ASSERT_GT(norm, 0) << "nothing to check";
-    expect_directional_gradient(
-        values_, gradient, 0, static_cast<int64_t>(values_.size()), [&] { return run(op, nullptr); }, epsilon, tolerance, 3);
-  }
-
-  Rng rng_{5};
-  std::vector<float> values_;
-};
 
 TEST_F(OpTest, LinearWithEachActivation) {
   const Parameter x = place(7, 5), w = place(4, 5), b = place(1, 4);

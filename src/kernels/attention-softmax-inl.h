@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/attention-head-inl.h"
+#include "kernels/attention_head.h"
 #include "kernels/dropout-inl.h"
 #include "kernels/math-inl.h"
 
@@ -27,7 +27,7 @@ struct DropoutRow {
   uint32_t seed = 0, column = 0, threshold = 0;  // column: of the tile's first key
 
   DropoutRow(const AttentionHead& h, int64_t query, int64_t key)
-      : seed(dropout_row_seed(h.dropout.row_keys[h.query_begin + query], h.dropout.site)),
+      : seed(dropout_row_seed(h.dropout.row_keys[query], h.dropout.site)),
         column(h.first_column + static_cast<uint32_t>(key)),
         threshold(keep_threshold(h.dropout.rate)) {}
 
@@ -86,24 +86,30 @@ HWY_INLINE V log_sum_exp(D d, V max, V sum) {
 //   p = exp(e - lse),  m = dropout's factor of the pair (0 or 1/(1 - rate))
 //   e <- p m           what dv gets of dout
 //   dp <- scale p (m dp - delta)       the gradient of q·k, for dq and dk
+// kRules: where e is -inf the pair is blocked, and its dp, which may be anything, becomes 0.
 struct RowGradient {
   float lse, delta, scale, kept;
 };
-template <bool kDropout>
+template <bool kDropout, bool kRules>
 HWY_INLINE void row_gradient(float* e, float* dp, int64_t n, const RowGradient& g, const DropoutRow* dropout) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto lse = hn::Set(d, g.lse), delta = hn::Set(d, g.delta), scale = hn::Set(d, g.scale);
   for (int64_t j = 0; j < n; j += lanes) {
-    const auto p = HWY_NAMESPACE::Exp(d, hn::Sub(hn::LoadU(d, e + j), lse));
+    const auto score = hn::LoadU(d, e + j);
+    const auto p = HWY_NAMESPACE::Exp(d, hn::Sub(score, lse));
+    auto change = hn::LoadU(d, dp + j);
     if constexpr (kDropout) {
       const auto m = hn::IfThenZeroElse(dropout->dropped(d, j), hn::Set(d, g.kept));
       hn::StoreU(hn::Mul(p, m), d, e + j);
-      hn::StoreU(hn::Mul(hn::Mul(p, scale), hn::MulSub(m, hn::LoadU(d, dp + j), delta)), d, dp + j);
+      change = hn::MulSub(m, change, delta);
     } else {
       hn::StoreU(p, d, e + j);
-      hn::StoreU(hn::Mul(hn::Mul(p, scale), hn::Sub(hn::LoadU(d, dp + j), delta)), d, dp + j);
+      change = hn::Sub(change, delta);
     }
+    auto ds = hn::Mul(hn::Mul(p, scale), change);
+    if constexpr (kRules) ds = hn::IfThenZeroElse(hn::Eq(score, hn::Set(d, kMinusInfinity)), ds);
+    hn::StoreU(ds, d, dp + j);
   }
 }
 

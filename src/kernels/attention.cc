@@ -7,9 +7,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/attention-head-inl.h"
+#include "kernels/attention-rules-inl.h"
 #include "kernels/attention-softmax-inl.h"
 #include "kernels/attention-tile-inl.h"
+#include "kernels/attention_head.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace jumok::kernels::HWY_NAMESPACE {
@@ -24,24 +25,24 @@ struct ForwardTile {
   HWY_ALIGN float weights[kTileQueries * kTileKeys];  // scores, then weights
   HWY_ALIGN float max[kBlockQueries + kLanes], sum[kBlockQueries + kLanes];
   HWY_ALIGN float before[kTileQueries + kLanes], after[kTileQueries + kLanes];
+  HWY_ALIGN float wide[kTileQueries * kTileColumns];  // rows of 16-bit storage, widened
+  bool finite;                                        // the values of the key tile; known where pairs are blocked by rules
 };
 
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
-// scores of the queries `rows` with the keys `keys`; wide heads in chunks of columns. The packed tile serves all query tiles of a block
-// when one chunk holds the head: it is packed when `pack` says so.
+// scores of the queries `rows` with the keys `keys`, before the rules; wide heads in chunks of columns. The packed tile serves all query
+// tiles of a block when one chunk holds the head: it is packed when `pack` says so.
 void score_tile(const AttentionHead& h, Range rows, Range keys, bool pack, ForwardTile& tile) {
-  ScoreTask task{nullptr, h.q_stride, tile.keys, round_up(keys.size(), kLanes), 0, tile.weights, kTileKeys, 1.0f, false};
+  ScoreTask task{nullptr, 0, tile.keys, round_up(keys.size(), kLanes), 0, tile.weights, kTileKeys, 1.0f, false};
   if (h.key_width == 0) std::memset(tile.weights, 0, sizeof tile.weights);
   for (int64_t c = 0; c < h.key_width; c += kTileColumns) {
     task.width = std::min(kTileColumns, h.key_width - c);
     if (pack || h.key_width > kTileColumns) {
-      pack_transposed(h.k + keys.begin * h.k_stride + c, h.k_stride, keys.size(), task.width, tile.keys, task.stride);
+      const ConstRows k = f32_rows(h.k, keys.begin, keys.size(), c, task.width, tile.wide);
+      pack_transposed(k.data, k.stride, keys.size(), task.width, tile.keys, task.stride);
     }
-    task.q = h.q + rows.begin * h.q_stride + c;
+    const ConstRows q = f32_rows(h.q, rows.begin, rows.size(), c, task.width, tile.wide);
+    task.q = q.data;
+    task.q_stride = q.stride;
     task.resume = c > 0;
     task.scale = c + kTileColumns >= h.key_width ? h.scale : 1.0f;
     for (int64_t r = 0, n; r < rows.size(); r += n) {
@@ -52,17 +53,25 @@ void score_tile(const AttentionHead& h, Range rows, Range keys, bool pack, Forwa
   }
 }
 
+void rule_tile(const AttentionHead& h, Range rows, Range keys, ForwardTile& tile) {
+  for (int64_t r = 0; r < rows.size(); ++r) {
+    const int64_t i = rows.begin + r;
+    rule_row(h, i, keys.begin, std::min(h.limit(i), keys.end) - keys.begin, tile.weights + r * kTileKeys);
+  }
+}
+
 //   m' = max(m, max_j e_j);  w_j = exp(e_j - m');  sum' = sum · exp(m - m') + Σ_j w_j;  before = exp(m - m')
 // max, sum: of the first of `rows`. `after` is what the mixed values are multiplied with: 1 until the row's last tile, then 1/sum.
-void softmax_tile(const AttentionHead& h, Range rows, Range keys, float* max, float* sum, ForwardTile& tile) {
+// Not `resume`: the tile is every row's first.
+void softmax_tile(const AttentionHead& h, Range rows, Range keys, bool resume, float* max, float* sum, ForwardTile& tile) {
   const F32 d;
   for (int64_t r = 0; r < rows.size(); ++r) {
     const int64_t n = std::min(h.limit(rows.begin + r), keys.end) - keys.begin;
     const float largest = row_max(tile.weights + r * kTileKeys, n);
     // A row whose scores all overflowed to -inf stays at weight 0: exp(-inf - 0).
-    tile.after[r] = keys.begin > 0 ? std::max(max[r], largest) : largest;
+    tile.after[r] = resume ? std::max(max[r], largest) : largest;
   }
-  for (int64_t r = 0; r < rows.size() && keys.begin > 0; r += kLanes) {
+  for (int64_t r = 0; resume && r < rows.size(); r += kLanes) {
     const Vec32 next = hn::LoadU(d, tile.after + r);
     const Vec32 base = hn::IfThenElseZero(hn::Gt(next, hn::Set(d, kMinusInfinity)), next);
     hn::StoreU(HWY_NAMESPACE::Exp(d, hn::Sub(hn::LoadU(d, max + r), base)), d, tile.before + r);
@@ -80,78 +89,92 @@ void softmax_tile(const AttentionHead& h, Range rows, Range keys, float* max, fl
     } else {
       tile_sum = row_exp<false>(w, n, base, nullptr);
     }
-    sum[r] = keys.begin > 0 ? sum[r] * tile.before[r] + tile_sum : tile_sum;
+    sum[r] = resume ? sum[r] * tile.before[r] + tile_sum : tile_sum;
     tile.after[r] = limit > keys.end ? 1.0f : sum[r] == 0.0f ? 0.0f : kept / sum[r];
   }
 }
 
 // out = (out · before + Σ_j w_j v_j) · after
-void mix_tile(const AttentionHead& h, Range rows, Range keys, bool pack, ForwardTile& tile, Rows out) {
-  MixTask task{tile.weights, kTileKeys, nullptr, 0, nullptr, out.stride, 0, keys.begin > 0, tile.before, tile.after};
+void mix_tile(const AttentionHead& h, Range rows, Range keys, bool pack, bool resume, ForwardTile& tile, Rows out) {
+  MixTask task{tile.weights, kTileKeys, nullptr, 0, nullptr, out.stride, 0, resume, tile.before, tile.after};
   for (int64_t c = 0; c < h.value_width; c += kTileColumns) {
     task.columns = std::min(kTileColumns, h.value_width - c);
     task.y = out.row(rows.begin) + c;
-    const float* v = h.v + keys.begin * h.v_stride + c;
     // Decoding reads each value once: a copy would not pay.
-    const bool in_place = rows.size() == 1 && task.columns % kLanes == 0;
-    task.x = in_place ? v : tile.values;
-    task.x_stride = in_place ? h.v_stride : kTileColumns;
+    const bool in_place = h.v.f32() && rows.size() == 1 && task.columns % kLanes == 0;
+    task.x = in_place ? h.v.row(keys.begin) + c : tile.values;
+    task.x_stride = in_place ? h.v.stride : kTileColumns;
     if (!in_place && (pack || h.value_width > kTileColumns)) {
-      pack_rows(v, h.v_stride, keys.size(), task.columns, tile.values, kTileColumns);
+      const ConstRows v = f32_rows(h.v, keys.begin, keys.size(), c, task.columns, tile.wide);
+      pack_rows(v.data, v.stride, keys.size(), task.columns, tile.values, kTileColumns);
+    }
+    if (!tile.finite) {
+      for (int64_t r = 0; r < rows.size(); ++r) {
+        mix_allowed<false>(task, r, keys.size(), [&](int64_t t) { return h.allowed(rows.begin + r, keys.begin + t); });
+      }
+      continue;
     }
     for (int64_t r = 0, n; r < rows.size(); r += n) {
       n = next_rows(rows.size() - r);
       const int64_t first = std::min(h.limit(rows.begin + r), keys.end) - keys.begin;
       const int64_t last = std::min(h.limit(rows.begin + r + n - 1), keys.end) - keys.begin;
-      mix_rows<false>(task, r, static_cast<int>(n), {0, 0, first, last, 0});
+      const int64_t begin = std::clamp<int64_t>(h.first(rows.begin + r) - keys.begin, 0, first);
+      mix_rows<false>(task, r, static_cast<int>(n), {begin, begin, first, last, 0});
     }
   }
 }
 
-void write_lse(const AttentionHead& h, Range block, const ForwardTile& tile, float* lse, int heads) {
+void write_lse(Range block, const ForwardTile& tile, float* lse, int64_t lse_stride) {
   const F32 d;
   for (int64_t i = 0; i < block.size(); i += kLanes) {
     HWY_ALIGN float values[kLanes];
     hn::Store(log_sum_exp(d, hn::LoadU(d, tile.max + i), hn::LoadU(d, tile.sum + i)), d, values);
-    for (int64_t lane = 0; lane < std::min(kLanes, block.size() - i); ++lane) {
-      lse[(h.query_begin + block.begin + i + lane) * heads] = values[lane];
-    }
+    for (int64_t lane = 0; lane < std::min(kLanes, block.size() - i); ++lane) lse[(block.begin + i + lane) * lse_stride] = values[lane];
   }
 }
 
-// Queries [block.begin, block.end), each of which sees a key. out: of the sentence and head.
+// Queries [block.begin, block.end), each of which has keys in its window. A row's first tile is the first of all where there is no window
+// on the left; else rows of a block begin in different tiles, and all resume, from nothing.
 void forward_block(const AttentionHead& h, Range block, Rows out, ForwardTile& tile) {
   const int64_t end = h.limit(block.end - 1);
-  for (int64_t k = 0; k < end; k += kTileKeys) {
+  if (h.windowed()) {
+    for (int64_t i = block.begin; i < block.end; ++i) std::fill(out.row(i), out.row(i) + h.value_width, 0.0f);
+  }
+  for (int64_t k = h.first(block.begin) / kTileKeys * kTileKeys; k < end; k += kTileKeys) {
     const Range keys{k, std::min(k + kTileKeys, end)};
+    const bool resume = k > 0 || h.windowed();
     bool pack = true;
-    for (int64_t i = std::max(block.begin, h.first_query_of(k)), n; i < block.end; i += n) {
-      n = next_rows(block.end - i, kTileQueries);
+    tile.finite = !h.ruled() || rows_finite(h.v, keys, h.value_width);
+    const int64_t last = std::min(block.end, h.end_query_of(keys.end - 1));
+    for (int64_t i = std::max(block.begin, h.first_query_of(k)), n; i < last; i += n) {
+      n = next_rows(last - i, kTileQueries);
       const Range rows{i, i + n};
       const int64_t state = i - block.begin;
       score_tile(h, rows, keys, pack, tile);
-      softmax_tile(h, rows, keys, tile.max + state, tile.sum + state, tile);
-      mix_tile(h, rows, keys, pack, tile, out);
+      if (h.ruled()) rule_tile(h, rows, keys, tile);
+      softmax_tile(h, rows, keys, resume, tile.max + state, tile.sum + state, tile);
+      mix_tile(h, rows, keys, pack, resume, tile, out);
       pack = false;
     }
   }
 }
 
-// out, lse: at the first row of the sentence and the column of the head.
-void forward_head(const AttentionHead& h, Rows out, float* lse, int heads) {
-  const int64_t first = h.first_query();
-  for (int64_t i = 0; i < first; ++i) {
+void forward_rows(const AttentionHead& h, Range rows, Rows out, float* lse, int64_t lse_stride) {
+  const Range seeing{std::clamp(h.first_query(), rows.begin, rows.end), std::clamp(h.end_query(), rows.begin, rows.end)};
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    if (i == seeing.begin) i = seeing.end;
+    if (i >= rows.end) break;
     std::fill(out.row(i), out.row(i) + h.value_width, 0.0f);
-    if (lse) lse[(h.query_begin + i) * heads] = kMinusInfinity;
+    if (lse) lse[i * lse_stride] = kMinusInfinity;
   }
   ForwardTile tile;
-  for (int64_t i = first; i < h.queries; i += kBlockQueries) {
-    const Range block{i, std::min(i + kBlockQueries, h.queries)};
+  for (int64_t i = seeing.begin; i < seeing.end; i += kBlockQueries) {
+    const Range block{i, std::min(i + kBlockQueries, seeing.end)};
     // Lanes past the last row are computed and dropped; they must hold numbers all the same.
-    std::fill(tile.sum, tile.sum + round_up(block.size(), kLanes), 1.0f);
-    std::fill(tile.max, tile.max + round_up(block.size(), kLanes), 0.0f);
+    std::fill(tile.sum, tile.sum + round_up(block.size(), kLanes), h.windowed() ? 0.0f : 1.0f);
+    std::fill(tile.max, tile.max + round_up(block.size(), kLanes), h.windowed() ? kMinusInfinity : 0.0f);
     forward_block(h, block, out, tile);
-    if (lse) write_lse(h, block, tile, lse, heads);
+    if (lse) write_lse(block, tile, lse, lse_stride);
   }
 }
 
@@ -159,9 +182,10 @@ void forward(const Attention& in, Rows out, float* lse) {
   for (int b = 0; b < in.batch.sentences; ++b) {
     for (int head = 0; head < in.heads; ++head) {
       const AttentionHead h = attention_head(in, b, head);
+      const int64_t begin = in.batch.query_begin[b];
       Rows head_out = out;
-      head_out.data = out.row(h.query_begin) + head * h.value_width;
-      forward_head(h, head_out, lse ? lse + head : nullptr, in.heads);
+      head_out.data = out.row(begin) + head * h.value_width;
+      forward_rows(h, {0, h.queries}, head_out, lse ? lse + begin * in.heads + head : nullptr, in.heads);
     }
   }
 }
@@ -187,39 +211,56 @@ void normalise_row(float* w, int64_t n) {
   for (int64_t j = 0; j < n; ++j) w[j] *= factor;
 }
 
-void weights(const Attention& in, int sentence, int head, float* w) {
-  const AttentionHead h = attention_head(in, sentence, head);
-  std::fill(w, w + h.queries * h.keys, 0.0f);
+void weights(const AttentionHead& h, float* w, int64_t stride, bool scores) {
+  const float blocked = scores ? kMinusInfinity : 0.0f;
+  for (int64_t i = 0; i < h.queries; ++i) std::fill(w + i * stride, w + i * stride + h.keys, blocked);
   ForwardTile tile;
-  for (int64_t i = h.first_query(), n; i < h.queries; i += n) {
-    n = next_rows(h.queries - i, kTileQueries);
-    for (int64_t k = 0; k < h.limit(i + n - 1); k += kTileKeys) {
+  const int64_t end = h.end_query();
+  for (int64_t i = h.first_query(), n; i < end; i += n) {
+    n = next_rows(end - i, kTileQueries);
+    for (int64_t k = h.first(i) / kTileKeys * kTileKeys; k < h.limit(i + n - 1); k += kTileKeys) {
       const Range keys{k, std::min(k + kTileKeys, h.keys)};
       score_tile(h, {i, i + n}, keys, true, tile);
       for (int64_t r = 0; r < n; ++r) {
-        const int64_t seen = std::clamp<int64_t>(h.limit(i + r) - k, 0, keys.size());
-        std::copy_n(tile.weights + r * kTileKeys, seen, w + (i + r) * h.keys + k);
+        const int64_t first = std::max(h.first(i + r), k), seen = std::min(h.limit(i + r), keys.end);
+        if (first >= seen) continue;
+        float* e = tile.weights + r * kTileKeys;
+        if (h.ruled()) rule_row(h, i + r, k, seen - k, e);
+        std::copy(e + (first - k), e + (seen - k), w + (i + r) * stride + first);
       }
     }
-    for (int64_t r = i; r < i + n; ++r) normalise_row(w + r * h.keys, h.limit(r));
+    for (int64_t r = i; r < i + n && !scores; ++r) normalise_row(w + r * stride + h.first(r), h.limit(r) - h.first(r));
   }
 }
 
 }  // namespace
 void AttentionForward(const Attention& in, Rows out, float* lse) { forward(in, out, lse); }
-void AttentionWeights(const Attention& in, int sentence, int head, float* w) { weights(in, sentence, head, w); }
+void AttentionHeadForward(const AttentionHead& h, Range rows, Rows out, float* lse, int64_t lse_stride) {
+  forward_rows(h, rows, out, lse, lse_stride);
+}
+void AttentionHeadWeights(const AttentionHead& h, float* w, int64_t stride, bool scores) { weights(h, w, stride, scores); }
 }  // namespace jumok::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace jumok::kernels {
 HWY_EXPORT(AttentionForward);
-HWY_EXPORT(AttentionWeights);
+HWY_EXPORT(AttentionHeadForward);
+HWY_EXPORT(AttentionHeadWeights);
 
 void attention_forward(const Attention& in, Rows out, float* lse) { HWY_DYNAMIC_DISPATCH(AttentionForward)(in, out, lse); }
 
+void attention_head_forward(const AttentionHead& head, Range rows, Rows out, float* lse, int64_t lse_stride) {
+  HWY_DYNAMIC_DISPATCH(AttentionHeadForward)(head, rows, out, lse, lse_stride);
+}
+
+void attention_head_weights(const AttentionHead& head, float* w, int64_t stride, bool scores) {
+  HWY_DYNAMIC_DISPATCH(AttentionHeadWeights)(head, w, stride, scores);
+}
+
 void attention_weights(const Attention& in, int sentence, int head, float* weights) {
-  HWY_DYNAMIC_DISPATCH(AttentionWeights)(in, sentence, head, weights);
+  const AttentionHead h = attention_head(in, sentence, head);
+  attention_head_weights(h, weights, h.keys, false);
 }
 
 }  // namespace jumok::kernels

@@ -9,9 +9,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/attention-head-inl.h"
+#include "kernels/attention-rules-inl.h"
 #include "kernels/attention-softmax-inl.h"
 #include "kernels/attention-tile-inl.h"
+#include "kernels/attention_head.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace jumok::kernels::HWY_NAMESPACE {
@@ -27,12 +28,14 @@ struct BackwardTile {
   float* query_rows;  // Q or dO where they must be padded to whole vectors, [queries, columns]
   float* p;           // [queries, keys] scores, then P ∘ M
   float* ds;          // [queries, keys] dP, then dS
+  float* wide;        // rows of 16-bit storage, widened
   float* delta;       // [T]
+  bool keys_finite = true;
 };
 constexpr int64_t kPackFloats = kTileColumns * kTileKeys;
 constexpr int64_t kSquareFloats = kBackwardQueries * kTileKeys;
 constexpr int64_t kQueryFloats = kBackwardQueries * kTileColumns;
-constexpr int64_t kFixedFloats = 3 * kPackFloats + kQueryFloats + 2 * kSquareFloats;
+constexpr int64_t kFixedFloats = 3 * kPackFloats + 2 * kQueryFloats + 2 * kSquareFloats;
 
 BackwardTile backward_tile(float* workspace) {
   BackwardTile t;
@@ -42,41 +45,31 @@ BackwardTile backward_tile(float* workspace) {
   t.query_rows = t.key_rows + kPackFloats;
   t.p = t.query_rows + kQueryFloats;
   t.ds = t.p + kSquareFloats;
-  t.delta = t.ds + kSquareFloats;
+  t.wide = t.ds + kSquareFloats;
+  t.delta = t.wide + kQueryFloats;
   return t;
 }
 
-// A view at the first row of a sentence and the first column of a head.
-struct HeadGradient {
-  Rows dq, dk, dv;
-  ConstRows out, dout;
-  const float* lse;
-  int heads;
-  bool accumulate;
-};
-
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-
 // tile [rows, keys] = scale · a b^T for the rows of a and the keys of b; packed holds b transposed, chunk by chunk.
 struct Product {
-  ConstRows a, b;
+  HeadRows a, b;
   int64_t width;
   float scale;
   float* packed;
   float* tile;
 };
-void product_tile(const AttentionHead& h, const Product& p, Range rows, Range keys, bool pack) {
-  ScoreTask task{nullptr, p.a.stride, p.packed, round_up(keys.size(), kLanes), 0, p.tile, kTileKeys, 1.0f, false};
+void product_tile(const AttentionHead& h, const Product& p, Range rows, Range keys, bool pack, float* wide) {
+  ScoreTask task{nullptr, 0, p.packed, round_up(keys.size(), kLanes), 0, p.tile, kTileKeys, 1.0f, false};
   if (p.width == 0) std::fill(p.tile, p.tile + kSquareFloats, 0.0f);
   for (int64_t c = 0; c < p.width; c += kTileColumns) {
     task.width = std::min(kTileColumns, p.width - c);
     if (pack || p.width > kTileColumns) {
-      pack_transposed(p.b.row(keys.begin) + c, p.b.stride, keys.size(), task.width, p.packed, task.stride);
+      const ConstRows b = f32_rows(p.b, keys.begin, keys.size(), c, task.width, wide);
+      pack_transposed(b.data, b.stride, keys.size(), task.width, p.packed, task.stride);
     }
-    task.q = p.a.row(rows.begin) + c;
+    const ConstRows a = f32_rows(p.a, rows.begin, rows.size(), c, task.width, wide);
+    task.q = a.data;
+    task.q_stride = a.stride;
     task.resume = c > 0;
     task.scale = c + kTileColumns >= p.width ? p.scale : 1.0f;
     for (int64_t r = 0, n; r < rows.size(); r += n) {
@@ -86,37 +79,66 @@ void product_tile(const AttentionHead& h, const Product& p, Range rows, Range ke
   }
 }
 
+// dbias_ij += ds_ij, then ds *= scale
+void add_bias_gradient(const AttentionHead& h, const PairView<float>& dbias, int64_t i, int64_t key, int64_t n, float* ds) {
+  float* to = dbias.at(i, key);
+  if (dbias.key_stride == 1) {
+    for (int64_t j = 0; j < n; ++j) to[j] += ds[j];
+  } else {
+    for (int64_t j = 0; j < n; ++j) to[j * dbias.key_stride] += ds[j];
+  }
+  for (int64_t j = 0; j < n; ++j) ds[j] *= h.scale;
+}
+
+void gradient_row(const AttentionHead& h, const RowGradient& row, int64_t i, Range keys, int64_t n, float* p, float* ds) {
+  const bool ruled = h.ruled();
+  if (ruled) rule_row(h, i, keys.begin, n, p);
+  if (h.dropout.active()) {
+    const DropoutRow dropout(h, i, keys.begin);
+    ruled ? row_gradient<true, true>(p, ds, n, row, &dropout) : row_gradient<true, false>(p, ds, n, row, &dropout);
+  } else {
+    ruled ? row_gradient<false, true>(p, ds, n, row, nullptr) : row_gradient<false, false>(p, ds, n, row, nullptr);
+  }
+}
+
 void gradient_tile(const AttentionHead& h, const HeadGradient& g, Range rows, Range keys, const BackwardTile& tile) {
   for (int64_t r = 0; r < rows.size(); ++r) {
     const int64_t i = rows.begin + r, n = std::min(h.limit(i), keys.end) - keys.begin;
     float *p = tile.p + r * kTileKeys, *ds = tile.ds + r * kTileKeys;
-    const RowGradient row{g.lse[i * g.heads], tile.delta[i], h.scale, dropout_scale(h)};
-    if (row.lse == kMinusInfinity) {  // every score overflowed to -inf: weights 0
+    const RowGradient row{g.lse[i * g.lse_stride], tile.delta[i], g.dbias ? 1.0f : h.scale, dropout_scale(h)};
+    if (row.lse == kMinusInfinity) {  // every score overflowed to -inf or was blocked: weights 0
       std::fill(p, p + n, 0.0f);
       std::fill(ds, ds + n, 0.0f);
-    } else if (h.dropout.active()) {
-      const DropoutRow dropout(h, i, keys.begin);
-      row_gradient<true>(p, ds, n, row, &dropout);
-    } else {
-      row_gradient<false>(p, ds, n, row, nullptr);
+      continue;
     }
+    gradient_row(h, row, i, keys, n, p, ds);
+    if (g.dbias) add_bias_gradient(h, g.dbias, i, keys.begin, n, ds);
   }
 }
 
 // dq [rows] (+)= dS K
 void query_gradient(const AttentionHead& h, const HeadGradient& g, Range rows, Range keys, bool pack, const BackwardTile& tile) {
-  MixTask task{tile.ds, kTileKeys, tile.key_rows, kTileColumns, nullptr, g.dq.stride, 0, g.accumulate || keys.begin > 0, nullptr, nullptr};
+  const bool resume = g.accumulate_queries || keys.begin > 0 || h.windowed();
+  MixTask task{tile.ds, kTileKeys, tile.key_rows, kTileColumns, nullptr, g.dq.stride, 0, resume, nullptr, nullptr};
   for (int64_t c = 0; c < h.key_width; c += kTileColumns) {
     task.columns = std::min(kTileColumns, h.key_width - c);
     task.y = g.dq.row(rows.begin) + c;
     if (pack || h.key_width > kTileColumns) {
-      pack_rows(h.k + keys.begin * h.k_stride + c, h.k_stride, keys.size(), task.columns, tile.key_rows, kTileColumns);
+      const ConstRows k = f32_rows(h.k, keys.begin, keys.size(), c, task.columns, tile.wide);
+      pack_rows(k.data, k.stride, keys.size(), task.columns, tile.key_rows, kTileColumns);
+    }
+    if (!tile.keys_finite) {
+      for (int64_t r = 0; r < rows.size(); ++r) {
+        mix_allowed<false>(task, r, keys.size(), [&](int64_t t) { return h.allowed(rows.begin + r, keys.begin + t); });
+      }
+      continue;
     }
     for (int64_t r = 0, n; r < rows.size(); r += n) {
       n = next_rows(rows.size() - r);
       const int64_t first = std::min(h.limit(rows.begin + r), keys.end) - keys.begin;
       const int64_t last = std::min(h.limit(rows.begin + r + n - 1), keys.end) - keys.begin;
-      mix_rows<false>(task, r, static_cast<int>(n), {0, 0, first, last, 0});
+      const int64_t begin = std::clamp<int64_t>(h.first(rows.begin + r) - keys.begin, 0, first);
+      mix_rows<false>(task, r, static_cast<int>(n), {begin, begin, first, last, 0});
     }
   }
 }
@@ -124,50 +146,57 @@ void query_gradient(const AttentionHead& h, const HeadGradient& g, Range rows, R
 // y [keys] (+)= weights^T x, over the queries `rows`: dK from dS and Q, dV from P ∘ M and dO.
 struct Transposed {
   const float* weights;  // [queries, keys] tile
-  ConstRows x;           // of the sentence and head
+  HeadRows x;
   int64_t width;
   Rows y;
   bool resume;
 };
+
+// The steps of keys [j, j + n) of a tile: key j + r is seen by the queries from first_query_of(...) on, one more key with each query.
+// Weights of queries past a key's window are 0.
+Steps key_steps(const AttentionHead& h, Range rows, Range keys, int64_t j, int64_t n) {
+  const auto step = [&](int64_t query) { return std::clamp<int64_t>(query - rows.begin, 0, rows.size()); };
+  const int64_t key = keys.begin + j;
+  const int64_t end = step(h.end_query_of(key + n - 1));
+  const int64_t begin = std::min(step(h.first_query_of(key)), end), dense = std::min(step(h.first_query_of(key + n - 1)), end);
+  return {begin, dense, end, end, key - h.ahead - h.offset - rows.begin};
+}
+
 void key_gradient(const AttentionHead& h, const Transposed& p, Range rows, Range keys, const BackwardTile& tile) {
   MixTask task{p.weights, kTileKeys, nullptr, 0, nullptr, p.y.stride, 0, p.resume, nullptr, nullptr};
+  const bool finite = !h.ruled() || rows_finite(p.x, rows, p.width);
   for (int64_t c = 0; c < p.width; c += kTileColumns) {
     task.columns = std::min(kTileColumns, p.width - c);
-    task.x = p.x.row(rows.begin) + c;
-    task.x_stride = p.x.stride;
+    ConstRows x = f32_rows(p.x, rows.begin, rows.size(), c, task.columns, tile.wide);
     task.y = p.y.row(keys.begin) + c;
     if (task.columns % kLanes != 0) {
-      pack_rows(task.x, task.x_stride, rows.size(), task.columns, tile.query_rows, kTileColumns);
-      task.x = tile.query_rows;
-      task.x_stride = kTileColumns;
+      pack_rows(x.data, x.stride, rows.size(), task.columns, tile.query_rows, kTileColumns);
+      x = {tile.query_rows, rows.size(), task.columns, kTileColumns};
+    }
+    task.x = x.data;
+    task.x_stride = x.stride;
+    if (!finite) {
+      for (int64_t j = 0; j < keys.size(); ++j) {
+        mix_allowed<true>(task, j, rows.size(), [&](int64_t t) { return h.allowed(rows.begin + t, keys.begin + j); });
+      }
+      continue;
     }
     for (int64_t j = 0, n; j < keys.size(); j += n) {
       n = next_rows(keys.size() - j);
-      // Key j + r of the register tile is seen by the queries from first_query_of(...) on: one more key with each query.
-      const auto step = [&](int64_t query) HWY_ATTR { return std::clamp<int64_t>(query - rows.begin, 0, rows.size()); };
-      const int64_t begin = step(h.first_query_of(keys.begin + j)), dense = step(h.first_query_of(keys.begin + j + n - 1));
-      const int64_t origin = keys.begin + j - (h.keys - h.queries) - rows.begin;
-      mix_rows<true>(task, j, static_cast<int>(n), {begin, dense, rows.size(), rows.size(), origin});
+      mix_rows<true>(task, j, static_cast<int>(n), key_steps(h, rows, keys, j, n));
     }
   }
 }
 
-// Moves to the first row that sees a key; the ones before get gradient 0, and so do all keys when there is no such query.
-void blocked_gradients(const AttentionHead& h, const HeadGradient& g) {
-  if (g.accumulate) return;
-  for (int64_t i = 0; i < h.first_query(); ++i) std::fill(g.dq.row(i), g.dq.row(i) + h.key_width, 0.0f);
-  if (h.first_query() < h.queries) return;
-  for (int64_t j = 0; j < h.keys; ++j) {
-    std::fill(g.dk.row(j), g.dk.row(j) + h.key_width, 0.0f);
-    std::fill(g.dv.row(j), g.dv.row(j) + h.value_width, 0.0f);
-  }
+void clear_rows(const Rows& m, Range rows, int64_t width) {
+  for (int64_t r = rows.begin; r < rows.end; ++r) std::fill(m.row(r), m.row(r) + width, 0.0f);
 }
 
 // D_i = dout_i · out_i
 void write_delta(const AttentionHead& h, const HeadGradient& g, float* delta) {
   const F32 d;
-  const int64_t whole = h.value_width / kLanes * kLanes;
-  for (int64_t i = h.first_query(); i < h.queries; ++i) {
+  const int64_t whole = h.value_width / kLanes * kLanes, end = h.end_query();
+  for (int64_t i = h.first_query(); i < end; ++i) {
     const float *out = g.out.row(i), *dout = g.dout.row(i);
     Vec32 sum = hn::Zero(d);
     for (int64_t c = 0; c < whole; c += kLanes) sum = hn::MulAdd(hn::LoadU(d, out + c), hn::LoadU(d, dout + c), sum);
@@ -176,26 +205,41 @@ void write_delta(const AttentionHead& h, const HeadGradient& g, float* delta) {
   }
 }
 
-void backward_head(const AttentionHead& h, const HeadGradient& g, const BackwardTile& tile) {
-  blocked_gradients(h, g);
-  write_delta(h, g, tile.delta);
-  const ConstRows q(h.q, h.queries, h.key_width, h.q_stride), k(h.k, h.keys, h.key_width, h.k_stride);
-  const ConstRows v(h.v, h.keys, h.value_width, h.v_stride);
-  for (int64_t j = 0; j < h.keys; j += kTileKeys) {
-    const Range keys{j, std::min(j + kTileKeys, h.keys)};
-    bool first = true;
-    for (int64_t i = h.first_query_of(j), n; i < h.queries; i += n) {
-      n = next_rows(h.queries - i, kBackwardQueries);
-      const Range rows{i, i + n};
-      product_tile(h, {q, k, h.key_width, h.scale, tile.keys, tile.p}, rows, keys, first);
-      product_tile(h, {g.dout, v, h.value_width, 1.0f, tile.values, tile.ds}, rows, keys, first);
-      gradient_tile(h, g, rows, keys, tile);
-      query_gradient(h, g, rows, keys, first, tile);
-      key_gradient(h, {tile.ds, q, h.key_width, g.dk, g.accumulate || !first}, rows, keys, tile);
-      key_gradient(h, {tile.p, g.dout, h.value_width, g.dv, g.accumulate || !first}, rows, keys, tile);
-      first = false;
-    }
+// The rows that no tile writes: queries that see nothing (under a window all queries, whose tiles then add), keys that nothing sees.
+void clear_gradients(const AttentionHead& h, const HeadGradient& g) {
+  if (!g.accumulate_queries) {
+    clear_rows(g.dq, {0, h.windowed() ? h.queries : h.first_query()}, h.key_width);
+    clear_rows(g.dq, {h.end_query(), h.queries}, h.key_width);
   }
+}
+
+void backward_keys(const AttentionHead& h, const HeadGradient& g, Range keys, BackwardTile& tile) {
+  const HeadRows dout(g.dout.data, g.dout.stride);
+  const int64_t end = std::min(h.end_query(), h.end_query_of(keys.end - 1));
+  bool first = true;
+  tile.keys_finite = !h.ruled() || rows_finite(h.k, keys, h.key_width);
+  for (int64_t i = std::max(h.first_query(), h.first_query_of(keys.begin)), n; i < end; i += n) {
+    n = next_rows(end - i, kBackwardQueries);
+    const Range rows{i, i + n};
+    product_tile(h, {h.q, h.k, h.key_width, h.scale, tile.keys, tile.p}, rows, keys, first, tile.wide);
+    product_tile(h, {dout, h.v, h.value_width, 1.0f, tile.values, tile.ds}, rows, keys, first, tile.wide);
+    gradient_tile(h, g, rows, keys, tile);
+    query_gradient(h, g, rows, keys, first, tile);
+    key_gradient(h, {tile.ds, h.q, h.key_width, g.dk, g.accumulate_keys || !first}, rows, keys, tile);
+    key_gradient(h, {tile.p, dout, h.value_width, g.dv, g.accumulate_keys || !first}, rows, keys, tile);
+    first = false;
+  }
+  if (first && !g.accumulate_keys) {
+    clear_rows(g.dk, keys, h.key_width);
+    clear_rows(g.dv, keys, h.value_width);
+  }
+}
+
+void backward_head(const AttentionHead& h, const HeadGradient& g) {
+  BackwardTile tile = backward_tile(g.workspace);
+  clear_gradients(h, g);
+  write_delta(h, g, tile.delta);
+  for (int64_t j = 0; j < h.keys; j += kTileKeys) backward_keys(h, g, {j, std::min(j + kTileKeys, h.keys)}, tile);
 }
 
 template <class View>
@@ -205,26 +249,25 @@ View at(View m, int64_t row, int64_t column) {
 }
 
 void backward(const Attention& in, const AttentionGradient& g) {
-  const BackwardTile tile = backward_tile(g.workspace);
   for (int b = 0; b < in.batch.sentences; ++b) {
+    const int64_t query_begin = in.batch.query_begin[b], key_begin = in.batch.key_begin[b];
     for (int head = 0; head < in.heads; ++head) {
       const AttentionHead h = attention_head(in, b, head);
       const int64_t key_column = head * h.key_width, value_column = head * h.value_width;
-      const HeadGradient gradient{at(g.dq, h.query_begin, key_column),
-                                  at(g.dk, h.key_begin, key_column),
-                                  at(g.dv, h.key_begin, value_column),
-                                  at(g.out, h.query_begin, value_column),
-                                  at(g.dout, h.query_begin, value_column),
-                                  g.lse + h.query_begin * in.heads + head,
-                                  in.heads,
-                                  g.accumulate};
-      backward_head(h, gradient, tile);
+      HeadGradient gradient{at(g.dq, query_begin, key_column), at(g.dk, key_begin, key_column), at(g.dv, key_begin, value_column),
+                            at(g.out, query_begin, value_column), at(g.dout, query_begin, value_column)};
+      gradient.lse = g.lse + query_begin * in.heads + head;
+      gradient.lse_stride = in.heads;
+      gradient.accumulate_queries = gradient.accumulate_keys = g.accumulate;
+      gradient.workspace = g.workspace;
+      backward_head(h, gradient);
     }
   }
 }
 
 }  // namespace
 void AttentionBackward(const Attention& in, const AttentionGradient& g) { backward(in, g); }
+void AttentionHeadBackward(const AttentionHead& h, const HeadGradient& g) { backward_head(h, g); }
 int64_t AttentionBackwardFloats() { return kFixedFloats; }
 }  // namespace jumok::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -232,15 +275,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace jumok::kernels {
 HWY_EXPORT(AttentionBackward);
+HWY_EXPORT(AttentionHeadBackward);
 HWY_EXPORT(AttentionBackwardFloats);
+
+int64_t attention_head_workspace(int64_t queries) { return HWY_DYNAMIC_DISPATCH(AttentionBackwardFloats)() + queries; }
 
 int64_t attention_backward_workspace(const Attention& in) {
   int64_t longest = 0;
   for (int b = 0; b < in.batch.sentences; ++b) longest = std::max<int64_t>(longest, in.batch.query_length[b]);
-  return HWY_DYNAMIC_DISPATCH(AttentionBackwardFloats)() + longest;
+  return attention_head_workspace(longest);
 }
 
 void attention_backward(const Attention& in, const AttentionGradient& gradient) { HWY_DYNAMIC_DISPATCH(AttentionBackward)(in, gradient); }
+
+void attention_head_backward(const AttentionHead& head, const HeadGradient& gradient) {
+  HWY_DYNAMIC_DISPATCH(AttentionHeadBackward)(head, gradient);
+}
 
 }  // namespace jumok::kernels
 #endif

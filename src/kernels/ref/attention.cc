@@ -7,11 +7,10 @@
 namespace jumok::kernels::ref {
 namespace {
 
-// How many keys query i sees: the first so many.
-int64_t visible_keys(const AttentionProblem& in, int64_t i) {
-  if (!in.causal) return in.keys;
-  const int64_t count = in.keys - in.queries + i + 1;
-  return count < 0 ? 0 : count;
+bool visible(const AttentionProblem& in, int64_t i, int64_t j) {
+  if (in.causal && j > in.keys - in.queries + i) return false;
+  if (in.bias && in.bias[i * in.keys + j] == -std::numeric_limits<double>::infinity()) return false;
+  return !in.allowed || in.allowed[i * in.keys + j] != 0;
 }
 
 double dot(const double* a, const double* b, int64_t n) {
@@ -75,50 +74,55 @@ void put(const std::vector<double>& values, Rows m, int64_t begin, int64_t colum
 
 void attention_forward(const AttentionProblem& in, const AttentionResult& result) {
   for (int64_t i = 0; i < in.queries; ++i) {
-    const int64_t visible = visible_keys(in, i);
     double* weights = result.weights + i * in.keys;
     double* out = result.out + i * in.value_width;
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t j = 0; j < in.keys; ++j) {
+      if (!visible(in, i, j)) continue;
       weights[j] = in.scale * dot(in.q + i * in.key_width, in.k + j * in.key_width, in.key_width);
+      if (in.bias) weights[j] += in.bias[i * in.keys + j];
       largest = std::fmax(largest, weights[j]);
     }
-    for (int64_t j = 0; j < visible; ++j) sum += weights[j] = std::exp(weights[j] - largest);
-    for (int64_t j = 0; j < in.keys; ++j) weights[j] = j < visible ? weights[j] / sum : 0.0;
+    for (int64_t j = 0; j < in.keys; ++j) sum += weights[j] = visible(in, i, j) ? std::exp(weights[j] - largest) : 0.0;
+    for (int64_t j = 0; j < in.keys; ++j) weights[j] = visible(in, i, j) ? weights[j] / sum : 0.0;
     result.lse[i] = largest + std::log(sum);
 
     for (int64_t c = 0; c < in.value_width; ++c) out[c] = 0;
-    for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t j = 0; j < in.keys; ++j) {
+      if (!visible(in, i, j)) continue;
       const double w = in.kept ? weights[j] * in.kept[i * in.keys + j] : weights[j];
       for (int64_t c = 0; c < in.value_width; ++c) out[c] += w * in.v[j * in.value_width + c];
     }
   }
 }
 
-//   m_ij = kept_ij,  dα_ij = m_ij (dout_i · v_j),  de_ij = α_ij (dα_ij - Σ_l α_il dα_il)
+//   m_ij = kept_ij,  dα_ij = m_ij (dout_i · v_j),  dbias_ij = de_ij = α_ij (dα_ij - Σ_l α_il dα_il)
 //   dv_j = Σ_i α_ij m_ij dout_i,  dq_i = scale Σ_j de_ij k_j,  dk_j = scale Σ_i de_ij q_i
-void attention_backward(const AttentionProblem& in, const double* dout, double* dq, double* dk, double* dv) {
+void attention_backward(const AttentionProblem& in, const double* dout, double* dq, double* dk, double* dv, double* dbias) {
   const int64_t dk_width = in.key_width, dv_width = in.value_width;
   std::vector<double> weights(in.queries * in.keys), out(in.queries * dv_width), lse(in.queries), dweights(in.keys);
   attention_forward(in, {weights.data(), out.data(), lse.data()});
   std::fill(dq, dq + in.queries * dk_width, 0.0);
   std::fill(dk, dk + in.keys * dk_width, 0.0);
   std::fill(dv, dv + in.keys * dv_width, 0.0);
+  if (dbias) std::fill(dbias, dbias + in.queries * in.keys, 0.0);
   for (int64_t i = 0; i < in.queries; ++i) {
-    const int64_t visible = visible_keys(in, i);
     const double* w = weights.data() + i * in.keys;
     double mean = 0;
-    for (int64_t j = 0; j < visible; ++j) {
+    for (int64_t j = 0; j < in.keys; ++j) {
+      if (!visible(in, i, j)) continue;
       const double kept = in.kept ? in.kept[i * in.keys + j] : 1.0;
       dweights[j] = kept * dot(dout + i * dv_width, in.v + j * dv_width, dv_width);
       mean += w[j] * dweights[j];
       for (int64_t c = 0; c < dv_width; ++c) dv[j * dv_width + c] += w[j] * kept * dout[i * dv_width + c];
     }
-    for (int64_t j = 0; j < visible; ++j) {
-      const double de = in.scale * w[j] * (dweights[j] - mean);
+    for (int64_t j = 0; j < in.keys; ++j) {
+      if (!visible(in, i, j)) continue;
+      const double de = w[j] * (dweights[j] - mean);
+      if (dbias) dbias[i * in.keys + j] = de;
       for (int64_t c = 0; c < dk_width; ++c) {
-        dq[i * dk_width + c] += de * in.k[j * dk_width + c];
-        dk[j * dk_width + c] += de * in.q[i * dk_width + c];
+        dq[i * dk_width + c] += in.scale * de * in.k[j * dk_width + c];
+        dk[j * dk_width + c] += in.scale * de * in.q[i * dk_width + c];
       }
     }
   }

@@ -16,7 +16,9 @@ struct AttentionProblem {
   const double *q = nullptr, *k = nullptr, *v = nullptr;
   double scale = 1;
   bool causal = false;
-  const double* kept = nullptr;  // [T, S] what dropout multiplies the weights with: 0 or 1/(1 - rate); null: no dropout
+  const double* kept = nullptr;      // [T, S] what dropout multiplies the weights with: 0 or 1/(1 - rate); null: no dropout
+  const uint8_t* allowed = nullptr;  // [T, S] pairs that may attend, besides the causal rule; null: all
+  const double* bias = nullptr;      // [T, S] added to the scores; -inf blocks
 };
 struct AttentionResult {
   double* weights = nullptr;  // [T, S] before dropout
@@ -24,7 +26,7 @@ struct AttentionResult {
   double* lse = nullptr;      // [T]
 };
 void attention_forward(const AttentionProblem& in, const AttentionResult& result);
-// dq, dk, dv are overwritten.
-void attention_backward(const AttentionProblem& in, const double* dout, double* dq, double* dk, double* dv);
+// dq, dk, dv and, where it is wanted, dbias [T, S] are overwritten.
+void attention_backward(const AttentionProblem& in, const double* dout, double* dq, double* dk, double* dv, double* dbias = nullptr);
 
 }  // namespace jumok::kernels::ref

@@ -1,0 +1,50 @@
+// The problem of the public header jumok/attention.h, checked and taken apart into heads for the kernels.
+#pragma once
+
+#include <jumok/attention.h>
+
+#include "kernels/attention_head.h"
+
+namespace jumok::attention {
+
+// What a view says, where sentence b's head h begins in it.
+struct Place {
+  int64_t row = 0, rows = 0;  // first row and number of rows of the sentence
+  int64_t batch = 0;          // the view's entry it lies in
+};
+
+class Plan {
+ public:
+  // Throws Error where views, lengths or rules do not fit together. `problem` must outlive the plan.
+  explicit Plan(const Problem& problem);
+
+  const Problem& problem;
+  int64_t sentences = 0, heads = 0, groups = 0;  // B, H, G
+  int64_t queries = 0, keys = 0;                 // T, S of the pair views: rows of a padded view, longest sentence of a packed one
+  int64_t key_width = 0, value_width = 0;
+
+  Place query_place(int64_t sentence) const;
+  Place key_place(int64_t sentence) const;
+  // row_keys [T of the sentence]: of dropout, as fill_row_keys() makes them; null where there is none.
+  kernels::AttentionHead head(int64_t sentence, int64_t head, const uint32_t* row_keys) const;
+  void fill_row_keys(int64_t sentence, uint32_t* row_keys) const;
+  bool dropout() const { return problem.dropout.rate > 0; }
+
+  // Error unless the view is that of q with so many columns, or of k or v.
+  void check_query_view(const ConstView& view, int64_t columns, const char* name) const;
+  void check_key_view(const ConstView& view, int64_t columns, const char* name) const;
+  void check_pair_view(const ConstView& view, const char* name) const;
+
+ private:
+  int64_t offset(int64_t sentence, int64_t queries, int64_t keys) const;
+};
+
+// The first element of (sentence's entry, head) at the sentence's first row.
+inline float* start(const View& v, const Place& p, int64_t head) {
+  return v.data + p.batch * v.batch_stride + head * v.head_stride + p.row * v.row_stride;
+}
+inline const float* start(const ConstView& v, const Place& p, int64_t head) {
+  return static_cast<const float*>(v.data) + p.batch * v.batch_stride + head * v.head_stride + p.row * v.row_stride;
+}
+
+}  // namespace jumok::attention

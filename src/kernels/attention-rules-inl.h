@@ -1,0 +1,153 @@
+// What the rules do inside a tile: rows of any storage, a row of scores under mask, bias and window, and the exact path for blocked numbers
+// that are not finite. Once per Highway target.
+#if defined(JUMOK_KERNELS_ATTENTION_RULES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef JUMOK_KERNELS_ATTENTION_RULES_INL_H_
+#undef JUMOK_KERNELS_ATTENTION_RULES_INL_H_
+#else
+#define JUMOK_KERNELS_ATTENTION_RULES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "base/half.h"
+#include "kernels/attention-softmax-inl.h"
+#include "kernels/attention-tile-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace jumok::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// ---- rows of any storage ----
+
+HWY_INLINE void widen_row(const uint16_t* from, Storage storage, int64_t n, float* to) {
+  const F32 d;
+  int64_t c = 0;
+  if (storage == Storage::kF16) {
+    const hn::Rebind<hwy::float16_t, F32> d16;
+    for (; c + kLanes <= n; c += kLanes) {
+      hn::StoreU(hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from + c))), d, to + c);
+    }
+    for (; c < n; ++c) to[c] = f16_to_f32(from[c]);
+  } else {
+    const hn::Rebind<uint16_t, F32> d16;
+    const hn::RebindToUnsigned<F32> du;
+    for (; c + kLanes <= n; c += kLanes) {
+      hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(d16, from + c)))), d, to + c);
+    }
+    for (; c < n; ++c) to[c] = bf16_to_f32(from[c]);
+  }
+}
+
+// Columns [column, column + width) of rows [begin, begin + count) as f32, width <= kTileColumns: in place, or widened into `staging`
+// [count, kTileColumns].
+HWY_INLINE ConstRows f32_rows(const HeadRows& x, int64_t begin, int64_t count, int64_t column, int64_t width, float* staging) {
+  if (x.f32()) return {x.row(begin) + column, count, width, x.stride};
+  for (int64_t r = 0; r < count; ++r) widen_row(x.half_row(begin + r) + column, x.storage, width, staging + r * kTileColumns);
+  return {staging, count, width, kTileColumns};
+}
+
+inline bool f32_finite(const float* x, int64_t n) {
+  const F32 d;
+  Vec32 sum = hn::Zero(d);  // x - x is 0, or NaN where x is not finite
+  int64_t c = 0;
+  for (; c + kLanes <= n; c += kLanes) {
+    const Vec32 v = hn::LoadU(d, x + c);
+    sum = hn::Add(sum, hn::Sub(v, v));
+  }
+  bool finite = hn::AllTrue(d, hn::Eq(sum, sum));
+  for (; c < n; ++c) finite = finite && x[c] - x[c] == 0.0f;
+  return finite;
+}
+
+// No NaN and no infinity in rows [begin, end), columns [0, width).
+inline bool rows_finite(const HeadRows& x, Range rows, int64_t width) {
+  bool finite = true;
+  const uint16_t exponent = x.storage == Storage::kF16 ? 0x7c00 : 0x7f80;
+  for (int64_t r = rows.begin; r < rows.end && finite; ++r) {
+    if (x.f32()) {
+      finite = f32_finite(x.row(r), width);
+    } else {
+      for (int64_t c = 0; c < width; ++c) finite = finite && (x.half_row(r)[c] & exponent) != exponent;
+    }
+  }
+  return finite;
+}
+
+// ---- a row of scores under the rules ----
+
+// n <= kTileKeys values of row i from key j on, with room for whole vectors after them: in place where memory lies so, else in `buffer`.
+template <typename T>
+HWY_INLINE const T* pair_row(const PairView<const T>& view, int64_t i, int64_t j, int64_t n, T* buffer) {
+  const T* from = view.at(i, j);
+  if (view.key_stride == 1) {
+    if (n % kLanes == 0) return from;
+    std::memcpy(buffer, from, static_cast<size_t>(n) * sizeof(T));
+  } else {
+    for (int64_t t = 0; t < n; ++t) buffer[t] = from[t * view.key_stride];
+  }
+  std::fill(buffer + n, buffer + round_up(n, kLanes), T{});
+  return buffer;
+}
+
+//   e_j <- e_j + bias_j,  -inf where the bias is -inf or the mask is 0
+template <bool kMask, bool kBias>
+HWY_INLINE void rule_values(const uint8_t* mask, const float* bias, int64_t n, float* e) {
+  const F32 d;
+  const hn::RebindToSigned<F32> di;
+  const hn::Rebind<uint8_t, F32> d8;
+  const Vec32 blocked = hn::Set(d, kMinusInfinity);
+  for (int64_t j = 0; j < n; j += kLanes) {
+    Vec32 x = hn::LoadU(d, e + j);
+    if constexpr (kBias) {
+      const Vec32 b = hn::LoadU(d, bias + j);
+      x = hn::IfThenElse(hn::Eq(b, blocked), blocked, hn::Add(x, b));
+    }
+    if constexpr (kMask) {
+      const auto m = hn::PromoteTo(di, hn::LoadU(d8, mask + j));
+      x = hn::IfThenElse(hn::RebindMask(d, hn::Eq(m, hn::Zero(di))), blocked, x);
+    }
+    hn::StoreU(x, d, e + j);
+  }
+}
+
+// Scores e of query i with the n keys from `key` on: bias added, blocked pairs -inf.
+HWY_INLINE void rule_row(const AttentionHead& h, int64_t i, int64_t key, int64_t n, float* e) {
+  uint8_t mask_buffer[kTileKeys];
+  float bias_buffer[kTileKeys];
+  const uint8_t* mask = h.mask ? pair_row(h.mask, i, key, n, mask_buffer) : nullptr;
+  const float* bias = h.bias ? pair_row(h.bias, i, key, n, bias_buffer) : nullptr;
+  if (mask && bias) {
+    rule_values<true, true>(mask, bias, n, e);
+  } else if (mask) {
+    rule_values<true, false>(mask, bias, n, e);
+  } else if (bias) {
+    rule_values<false, true>(mask, bias, n, e);
+  }
+  const int64_t outside = h.first(i) - key;
+  if (outside > 0) std::fill(e, e + std::min(outside, n), kMinusInfinity);
+}
+
+// ---- the exact path ----
+
+// Row r of a mix, over the steps t in [0, n) with allowed(t) alone: an infinity or NaN at another step is never multiplied, not even by 0.
+// The sums are those of mix_rows, in the same order, so that their bits are too.
+template <bool kTransposed, class Allowed>
+void mix_allowed(MixTask task, int64_t r, int64_t n, const Allowed& allowed) {
+  const float* after = task.after;
+  task.after = nullptr;
+  for (int64_t t = 0; t < n; ++t) {
+    if (!allowed(t)) continue;
+    const int64_t begin = t;
+    while (t < n && allowed(t)) ++t;
+    mix_rows<kTransposed>(task, r, 1, {begin, begin, t, t, 0});
+    task.resume = true;
+    task.before = nullptr;
+  }
+  task.after = after;
+  mix_rows<kTransposed>(task, r, 1, {0, 0, 0, 0, 0});
+}
+
+}  // namespace jumok::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // JUMOK_KERNELS_ATTENTION_RULES_INL_H_

@@ -5,29 +5,62 @@
 namespace jumok {
 namespace {
 
-struct Preset {
+constexpr std::pair<const char*, Architecture> kArchitectures[] = {{"transformer", Architecture::kTransformer},
+                                                                   {"rnn", Architecture::kRnn}};
+
+struct TransformerPreset {
   const char* name;
   int layers, width, heads, feed_forward;
 };
 // Tiny: Wu et al. 2021 for Multi30k; base and big: Vaswani et al. 2017, table 3; small is ours.
-constexpr Preset kPresets[] = {
+constexpr TransformerPreset kTransformers[] = {
     {"transformer-tiny", 4, 128, 4, 256},
     {"transformer-small", 4, 256, 4, 1024},
     {"transformer-base", 6, 512, 8, 2048},
     {"transformer-big", 6, 1024, 16, 4096},
 };
 
-}  // namespace
+// The mechanism of each paper; the widths are ours (D = 256, one layer a side).
+struct RnnPreset {
+  const char* name;
+  Score score;
+};
+constexpr RnnPreset kRnns[] = {
+    {"rnn-none", Score::kNoneInitial},      {"rnn-bahdanau", Score::kAdditive},   {"rnn-luong-dot", Score::kDot},
+    {"rnn-luong-general", Score::kGeneral}, {"rnn-luong-concat", Score::kConcat}, {"rnn-luong-location", Score::kLocation},
+};
 
-void ModelConfig::validate() const {
-  check(width % heads == 0, "attention.heads = {}: expected a divisor of model.width = {}", heads, width);
-  check(positions != Positions::kSinusoidal || width % 2 == 0, "model.width = {}: sinusoidal positions want an even width", width);
-  check(tying != Tying::kAll || source_vocabulary == target_vocabulary,
-        "embedding.tying = all: expected one joint vocabulary, found {} source and {} target symbols", source_vocabulary,
-        target_vocabulary);
+ModelConfig transformer(const TransformerPreset& p) {
+  ModelConfig c;
+  c.encoder_layers = c.decoder_layers = p.layers;
+  c.width = p.width;
+  c.heads = p.heads;
+  c.feed_forward_width = p.feed_forward;
+  return c;
 }
 
-Settings model_settings(ModelConfig& c) {
+ModelConfig recurrent(const RnnPreset& p) {
+  ModelConfig c = empty_config(Architecture::kRnn);
+  c.encoder_layers = c.decoder_layers = 1;
+  c.width = 256;
+  c.rnn.score = p.score;
+  if (p.score == Score::kAdditive) {  // Bahdanau 2015: GRU, both directions as wide as the decoder
+    c.rnn.encoder_width = 2 * c.width;
+    return c;
+  }
+  c.rnn.cell = kernels::Cell::kLstm;
+  c.rnn.first_state = FirstState::kCopy;
+  c.rnn.place = Place::kAfter;
+  c.rnn.readout = Readout::kTanh;
+  if (!has_attention(p.score)) {  // Sutskever 2014
+    c.rnn.readout = Readout::kPlain;
+    c.rnn.bidirectional = false;
+    c.rnn.reversed = true;
+  }
+  return c;
+}
+
+Settings transformer_settings(ModelConfig& c) {
   Settings s;
   s.integer("encoder.layers", c.encoder_layers, 1, 64, "layers of the encoder");
   s.integer("decoder.layers", c.decoder_layers, 1, 64, "layers of the decoder");
@@ -40,6 +73,46 @@ Settings model_settings(ModelConfig& c) {
                       {{"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}, {"none", Positions::kNone}},
                       "how a symbol knows its place");
   s.integer("positions.max", c.max_positions, 8, 65536, "longest sentence in subword symbols, end symbol included");
+  return s;
+}
+
+}  // namespace
+
+std::string architecture_name(Architecture architecture) {
+  for (const auto& [name, a] : kArchitectures) {
+    if (a == architecture) return name;
+  }
+  return "";
+}
+
+Architecture parse_architecture(const std::string& name) {
+  for (const auto& [known, a] : kArchitectures) {
+    if (name == known) return a;
+  }
+  fail("architecture \"{}\": expected transformer or rnn", name);
+}
+
+ModelConfig empty_config(Architecture architecture) {
+  ModelConfig c;
+  c.architecture = architecture;
+  if (architecture == Architecture::kRnn) {
+    c.heads = 1;
+    c.max_positions = 65536;  // a recurrent model has no last position; a length still has to fit a packed batch
+  }
+  return c;
+}
+
+void ModelConfig::validate() const {
+  check(width % heads == 0, "attention.heads = {}: expected a divisor of model.width = {}", heads, width);
+  check(tying != Tying::kAll || source_vocabulary == target_vocabulary,
+        "embedding.tying = all: expected one joint vocabulary, found {} source and {} target symbols", source_vocabulary,
+        target_vocabulary);
+  if (architecture == Architecture::kRnn) return validate_rnn(*this);
+  check(positions != Positions::kSinusoidal || width % 2 == 0, "model.width = {}: sinusoidal positions want an even width", width);
+}
+
+Settings model_settings(ModelConfig& c) {
+  Settings s = c.architecture == Architecture::kRnn ? rnn_settings(c) : transformer_settings(c);
   s.choice<Tying>("embedding.tying", c.tying, {{"all", Tying::kAll}, {"target-output", Tying::kTargetOutput}, {"none", Tying::kNone}},
                   "which embeddings share one matrix; all needs a joint vocabulary");
   return s;
@@ -47,19 +120,17 @@ Settings model_settings(ModelConfig& c) {
 
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
-  for (const Preset& p : kPresets) names.push_back(p.name);
+  for (const TransformerPreset& p : kTransformers) names.push_back(p.name);
+  for (const RnnPreset& p : kRnns) names.push_back(p.name);
   return names;
 }
 
 ModelConfig model_preset(const std::string& name) {
-  for (const Preset& p : kPresets) {
-    if (name != p.name) continue;
-    ModelConfig c;
-    c.encoder_layers = c.decoder_layers = p.layers;
-    c.width = p.width;
-    c.heads = p.heads;
-    c.feed_forward_width = p.feed_forward;
-    return c;
+  for (const TransformerPreset& p : kTransformers) {
+    if (name == p.name) return transformer(p);
+  }
+  for (const RnnPreset& p : kRnns) {
+    if (name == p.name) return recurrent(p);
   }
   fail("preset \"{}\": expected one of {}", name, fmt::join(preset_names(), ", "));
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/rnn_config.h"
 #include "models/settings.h"
 
 namespace jumok {
@@ -12,7 +13,10 @@ enum class Norm { kPre, kPost };  // LN before the sublayer (as today) or after 
 enum class Positions { kSinusoidal, kLearned, kNone };
 enum class Tying { kAll, kTargetOutput, kNone };  // which of source embedding, target embedding, output weight are one matrix
 
+enum class Architecture { kTransformer, kRnn };
+
 struct ModelConfig {
+  Architecture architecture = Architecture::kTransformer;
   int encoder_layers = 4, decoder_layers = 4;
   int width = 128;               // D
   int heads = 4;                 // H
@@ -22,16 +26,30 @@ struct ModelConfig {
   int max_positions = 1024;  // symbols of a sentence, end symbol included
   Tying tying = Tying::kAll;
 
+  RnnConfig rnn;  // of the recurrent models, which do not read feed_forward_width, norm, positions
+
   int source_vocabulary = 0, target_vocabulary = 0;  // from the subword models, not settable
 
   // Throws Error when the values do not fit together (heads must divide the width, …).
   void validate() const;
 };
 
-// The table of a config's options; refers to `config`.
+// "transformer" or "rnn", as config.json has it; parse throws Error.
+std::string architecture_name(Architecture architecture);
+Architecture parse_architecture(const std::string& name);
+
+// Defaults of an architecture, the base of its presets and of what a config.json leaves out.
+ModelConfig empty_config(Architecture architecture);
+
+// The recurrent models' part of validate() and model_settings().
+void validate_rnn(const ModelConfig& config);
+Settings rnn_settings(ModelConfig& config);
+
+// The table of a config's options, those of its architecture; refers to `config`.
 Settings model_settings(ModelConfig& config);
 
-// "transformer-tiny", "-small", "-base", "-big"; throws Error naming the valid ones.
+// "transformer-tiny", "-small", "-base", "-big"; "rnn-none", "rnn-bahdanau", "rnn-luong-dot", "-general", "-concat", "-location"; throws
+// Error naming the valid ones.
 ModelConfig model_preset(const std::string& name);
 std::vector<std::string> preset_names();
 

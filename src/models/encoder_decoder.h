@@ -33,6 +33,8 @@ class EncoderDecoder {
 
   virtual const ModelConfig& config() const = 0;
   virtual const ParameterLayout& layout() const = 0;
+  // Names of the attentions of target over source, first layer first; empty for a model without attention.
+  virtual std::vector<std::string> source_attentions() const = 0;
 
   // Σ of the loss over the target rows; with a tape the caller then runs context.tape->backward().
   virtual OutputLoss loss(Context& context, const PairBatch& batch) const = 0;

@@ -156,7 +156,7 @@ void write_config(const fs::path& directory, const ModelConfig& config, const Su
   ModelConfig copy = config;
   Json j;
   j["format_version"] = kFormatVersion;
-  j["architecture"] = "transformer";
+  j["architecture"] = architecture_name(config.architecture);
   j["source_vocabulary"] = config.source_vocabulary;
   j["target_vocabulary"] = config.target_vocabulary;
   j["joint_vocabulary"] = subwords.joint();
@@ -183,9 +183,15 @@ ModelConfig read_config(const fs::path& directory, Json* training) {
         fs::exists(directory) ? "a file" : "nothing there");
   const Json j = parse_config(path);
   check_format(j, path);
-  check(j.contains("architecture") && j["architecture"] == "transformer", "{}: architecture {}: expected \"transformer\"", path.string(),
-        j.contains("architecture") ? j["architecture"].dump() : "missing");
-  ModelConfig config;
+  check(j.contains("architecture") && j["architecture"].is_string(), "{}: architecture: expected a name, found {}", path.string(),
+        j.contains("architecture") ? j["architecture"].dump() : "nothing");
+  ModelConfig config = [&] {
+    try {
+      return empty_config(parse_architecture(j["architecture"]));
+    } catch (const Error& e) {
+      fail("{}: {}", path.string(), e.what());
+    }
+  }();
   model_settings(config).from_json(j.contains("model") ? j["model"] : Json(), path.string() + ": model");
   config.source_vocabulary = vocabulary(j, "source_vocabulary", path);
   config.target_vocabulary = vocabulary(j, "target_vocabulary", path);

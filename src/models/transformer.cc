@@ -76,6 +76,12 @@ TransformerStack Transformer::make_stack(const std::string& name, int layers, bo
   return stack;
 }
 
+std::vector<std::string> Transformer::source_attentions() const {
+  std::vector<std::string> names;
+  for (const TransformerLayer& l : decoder_.layers) names.push_back(l.cross_attention->name);
+  return names;
+}
+
 Stream Transformer::embed(Context& context, const Parameter& table, const TransformerRows& rows, const TransformerStack& stack) const {
   EmbeddingInput in;
   in.table = table;

@@ -45,6 +45,7 @@ class Transformer : public EncoderDecoder {
 
   const ModelConfig& config() const override { return config_; }
   const ParameterLayout& layout() const override { return layout_; }
+  std::vector<std::string> source_attentions() const override;
   OutputLoss loss(Context& context, const PairBatch& batch) const override;
   void nll(Context& context, const PairBatch& batch, float* nll) const override;
   std::unique_ptr<Stepper> start(const float* parameters, const PackedRows& source) const override;

@@ -108,6 +108,4 @@ std::unique_ptr<Stepper> Transformer::start(const float* parameters, const Packe
   return std::make_unique<TransformerStepper>(*this, parameters, source);
 }
 
-std::unique_ptr<EncoderDecoder> make_model(const ModelConfig& config) { return std::make_unique<Transformer>(config); }
-
 }  // namespace jumok

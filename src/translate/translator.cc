@@ -17,11 +17,13 @@
 namespace jumok {
 namespace {
 
-std::string layer_name(const ModelConfig& config, int layer) {
-  check(layer >= -1 && layer < config.decoder_layers, "alignment layer {}: expected 0 to {}, or -1 for the last but one", layer,
-        config.decoder_layers - 1);
-  if (layer < 0) layer = std::max(0, config.decoder_layers - 2);
-  return "decoder.layers." + std::to_string(layer) + ".cross_attention";
+// The attention that alignments are read from: `layer` of those over the source, by default the last but one.
+std::string layer_name(const EncoderDecoder& model, int layer) {
+  const std::vector<std::string> names = model.source_attentions();
+  check(!names.empty(), "alignments: this model has no attention over the source");
+  const int layers = static_cast<int>(names.size());
+  check(layer >= -1 && layer < layers, "alignment layer {}: expected 0 to {}, or -1 for the last but one", layer, layers - 1);
+  return names[static_cast<size_t>(layer >= 0 ? layer : std::max(0, layers - 2))];
 }
 
 void check_options(const TranslateOptions& o) {
@@ -110,7 +112,7 @@ void Translator::Inside::add_alignments(std::span<const std::string> lines, cons
   }
   ForcedOptions forced_options;
   forced_options.maps = true;
-  forced_options.only = layer_name(model.config, options.alignment_layer);
+  forced_options.only = layer_name(*model.model, options.alignment_layer);
   const std::vector<Forced> forced = force(*model.model, parameters(), pairs, forced_options, workers);
   size_t p = 0;
   for (size_t k = 0; k < asked.size(); ++k) {
@@ -132,10 +134,11 @@ AttentionExample Translator::Inside::example(const SymbolPair& pair, Forced& for
   for (const int32_t id : pair.source) e.columns.push_back(model.subwords.source->piece(id));
   e.rows.push_back("</s>");
   e.columns.push_back("</s>");
+  const std::vector<std::string> names = model.model->source_attentions();
   e.layers = 0;
   e.heads = model.config.heads;
   for (AttentionMaps::Map& map : forced.maps) {
-    if (!map.name.ends_with("cross_attention")) continue;
+    if (std::find(names.begin(), names.end(), map.name) == names.end()) continue;
     ++e.layers;
     for (auto& weights : map.weights) e.maps.push_back(std::move(weights));
   }
@@ -150,7 +153,7 @@ Translator& Translator::operator=(Translator&&) noexcept = default;
 
 std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines, const TranslateOptions& options) const {
   check_options(options);
-  layer_name(inside_->model.config, options.alignment_layer);
+  if (options.alignments) layer_name(*inside_->model.model, options.alignment_layer);
   std::lock_guard lock(inside_->mutex);
   return inside_->translate(lines, options);
 }
@@ -209,7 +212,7 @@ std::vector<std::pair<std::string, std::string>> Translator::facts() const {
   const LoadedModel& m = inside_->model;
   ModelConfig config = m.config;
   std::vector<std::pair<std::string, std::string>> facts = {
-      {"architecture", "transformer (encoder-decoder)"},
+      {"architecture", architecture_name(config.architecture) + " (encoder-decoder)"},
       {"parameters", std::to_string(m.model->layout().count())},
       {"vocabulary", m.subwords.joint() ? fmt::format("{} joint subwords", config.source_vocabulary)
                                         : fmt::format("{} source, {} target subwords", config.source_vocabulary, config.target_vocabulary)},

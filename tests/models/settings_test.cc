@@ -157,7 +157,8 @@ TEST(Settings, AssignmentWantsAnEqualsSignAndAKey) {
   Settings s = model_settings(config);
   EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers", "--set"); }), "--set: expected key=value, found \"encoder.layers\"");
   EXPECT_EQ(error_of([&] { s.set_assignment("=4", "--set"); }), "--set: expected key=value, found \"=4\"");
-  EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers=1=2", "--set"); }), "--set: encoder.layers = 1=2: expected a whole number, 1 … 64");
+  EXPECT_EQ(error_of([&] { s.set_assignment("encoder.layers=1=2", "--set"); }),
+            "--set: encoder.layers = 1=2: expected a whole number, 1 … 64");
 }
 
 TEST(Settings, JsonOfAnotherTypeIsRefused) {

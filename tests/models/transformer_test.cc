@@ -2,16 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "base/error.h"
-#include "base/rng.h"
-#include "gradient_check.h"
+#include "laws.h"
 
 namespace jumok {
 namespace {
-
-using Sentences = std::vector<std::vector<int32_t>>;
 
 ModelConfig small_config(Norm norm) {
   ModelConfig c;
@@ -25,53 +20,6 @@ ModelConfig small_config(Norm norm) {
   return c;
 }
 
-struct Pairs {
-  Sentences source, target;
-};
-
-Pairs random_pairs(int count, int longest, int vocabulary, uint64_t seed) {
-  Rng rng(seed);
-  Pairs p;
-  for (int i = 0; i < count; ++i) {
-    for (Sentences* side : {&p.source, &p.target}) {
-      std::vector<int32_t> s(1 + rng.below(longest));
-      for (auto& id : s) id = static_cast<int32_t>(3 + rng.below(vocabulary - 3));
-      side->push_back(s);
-    }
-  }
-  return p;
-}
-
-std::vector<float> random_parameters(const EncoderDecoder& model, uint64_t seed) {
-  std::vector<float> block(model.layout().size());
-  model.layout().initialise(block.data(), seed);
-  Rng rng(seed + 1);  // norms and biases off their neutral values too, so that their gradients are tested where they matter
-  for (const auto& e : model.layout().entries()) {
-    if (!e.is_vector) continue;
-    for (int64_t i = 0; i < e.parameter.columns; ++i) block[e.parameter.offset + i] += static_cast<float>(0.1 * rng.normal());
-  }
-  return block;
-}
-
-struct Packed {
-  PackedRows source;
-  PackedTarget target;
-  std::vector<uint32_t> source_keys, target_keys;
-  explicit Packed(const Pairs& p) : source(pack_source(p.source)), target(pack_target(p.target)) {
-    source_keys = row_keys(source, 1, 2, Side::kSource);
-    target_keys = row_keys(target.input, 1, 2, Side::kTarget);
-  }
-  PairBatch batch(double dropout = 0) const {
-    return {source,
-            target,
-            dropout > 0 ? source_keys : std::span<const uint32_t>(),
-            dropout > 0 ? target_keys : std::span<const uint32_t>(),
-            dropout,
-            dropout,
-            0.1};
-  }
-};
-
 class TransformerVariants : public testing::TestWithParam<std::tuple<Norm, Positions, Tying>> {
  protected:
   ModelConfig config() const {
@@ -83,111 +31,17 @@ class TransformerVariants : public testing::TestWithParam<std::tuple<Norm, Posit
 };
 
 TEST_P(TransformerVariants, EveryParametersGradientAgreesWithFiniteDifferencesWithDropoutOn) {
-  const Transformer model(config());
-  const Packed packed(random_pairs(4, 6, 11, 3));
-  std::vector<float> block = random_parameters(model, 5), gradient(block.size());
-  Arena arena;
-  const auto loss = [&] {
-    arena.reset();
-    Context context{arena, block.data()};
-    return model.loss(context, packed.batch(0.1)).loss;
-  };
-  Tape tape;
-  Context context{arena, block.data(), &tape, gradient.data()};
-  const OutputLoss out = model.loss(context, packed.batch(0.1));
-  tape.backward();
-  EXPECT_DOUBLE_EQ(out.loss, loss());
-  for (const auto& e : model.layout().entries()) {
-    const Parameter& p = e.parameter;
-    SCOPED_TRACE(e.name);
-    expect_directional_gradient(block, gradient, p.offset, p.offset + p.rows * p.stride, loss, 3e-3, 2e-2, 17);
-  }
+  expect_gradients(Transformer(config()), Packed(random_pairs(4, 6, 11, 3)));
 }
 
-TEST_P(TransformerVariants, GradientsAddOverMicroBatches) {
-  const Transformer model(config());
-  const Pairs pairs = random_pairs(5, 6, 11, 4);
-  std::vector<float> block = random_parameters(model, 5), whole(block.size()), parts(block.size());
-  const auto run = [&](const Pairs& p, std::vector<float>& gradient) {
-    const Packed packed(p);
-    Arena arena;
-    Tape tape;
-    Context context{arena, block.data(), &tape, gradient.data()};
-    const OutputLoss out = model.loss(context, packed.batch());
-    tape.backward();
-    return out;
-  };
-  const OutputLoss all = run(pairs, whole);
-  double loss = 0;
-  int64_t tokens = 0;
-  for (size_t i = 0; i < pairs.source.size(); ++i) {
-    const OutputLoss one = run({{pairs.source[i]}, {pairs.target[i]}}, parts);
-    loss += one.loss;
-    tokens += one.tokens;
-  }
-  EXPECT_EQ(tokens, all.tokens);
-  EXPECT_NEAR(loss, all.loss, 1e-4);
-  double worst = 0, largest = 0;
-  for (size_t i = 0; i < whole.size(); ++i) {
-    worst = std::max(worst, std::abs(double(whole[i]) - parts[i]));
-    largest = std::max(largest, std::abs(double(whole[i])));
-  }
-  EXPECT_LT(worst, 1e-5 * largest);
-}
+TEST_P(TransformerVariants, GradientsAddOverMicroBatches) { expect_gradients_add(Transformer(config()), random_pairs(5, 6, 11, 4)); }
 
-// Logits of every position by steps with the cache, against the negative log-probabilities of the whole-target pass.
 TEST_P(TransformerVariants, StepsWithCacheEqualTheWholeTarget) {
-  const Transformer model(config());
-  const Pairs pairs = random_pairs(6, 9, 11, 6);
-  const std::vector<float> block = random_parameters(model, 7);
-  const Packed packed(pairs);
-  Arena arena;
-  Context context{arena, block.data()};
-  std::vector<float> nll(packed.target.labels.size());
-  model.nll(context, packed.batch(), nll.data());
-
-  auto stepper = model.start(block.data(), packed.source);
-  std::vector<int32_t> alive(pairs.target.size()), symbols;
-  for (size_t i = 0; i < alive.size(); ++i) alive[i] = static_cast<int32_t>(i);
-  std::vector<int32_t> parents = alive;
-  for (int t = 0; !alive.empty(); ++t) {
-    symbols.clear();
-    for (const int32_t s : alive) symbols.push_back(packed.target.input.ids[packed.target.input.begin[s] + t]);
-    const std::span<float> logits = stepper->step(parents, symbols);
-    const int v = stepper->vocabulary();
-    std::vector<int32_t> next, next_parents;
-    for (size_t r = 0; r < alive.size(); ++r) {
-      const int row = packed.target.input.begin[alive[r]] + t;
-      double sum = 0, top = -1e30;
-      for (int c = 0; c < v; ++c) top = std::max(top, double(logits[r * v + c]));
-      for (int c = 0; c < v; ++c) sum += std::exp(logits[r * v + c] - top);
-      EXPECT_NEAR(top + std::log(sum) - logits[r * v + packed.target.labels[row]], nll[row], 1e-5)
-          << "sentence " << alive[r] << ", step " << t;
-      if (t + 1 < packed.target.input.length[alive[r]]) {
-        next.push_back(alive[r]);
-        next_parents.push_back(static_cast<int32_t>(r));
-      }
-    }
-    alive = next;
-    parents = next_parents;
-  }
+  expect_steps_equal_whole_target(Transformer(config()), random_pairs(6, 9, 11, 6));
 }
 
 TEST_P(TransformerVariants, ASentencesBitsDoNotDependOnItsBatch) {
-  const Transformer model(config());
-  Pairs pairs = random_pairs(9, 12, 11, 8);
-  const std::vector<float> block = random_parameters(model, 9);
-  const Packed together(pairs);
-  Arena arena;
-  Context context{arena, block.data()};
-  std::vector<float> all(together.target.labels.size());
-  model.nll(context, together.batch(), all.data());
-  for (size_t i = 0; i < pairs.source.size(); ++i) {
-    const Packed alone({{pairs.source[i]}, {pairs.target[i]}});
-    std::vector<float> one(alone.target.labels.size());
-    model.nll(context, alone.batch(), one.data());
-    EXPECT_EQ(0, std::memcmp(one.data(), &all[together.target.input.begin[i]], one.size() * sizeof(float))) << "sentence " << i;
-  }
+  expect_bits_do_not_depend_on_batch(Transformer(config()), random_pairs(9, 12, 11, 8));
 }
 
 TEST_P(TransformerVariants, ReturnedWeightsSumToOneAndRespectTheFuture) {

@@ -1,0 +1,88 @@
+#include "attention/recurrent_attention.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "autograd/row_attention.h"
+
+namespace jumok {
+namespace {
+
+kernels::RowScore kernel_of(Score score) {
+  if (score == Score::kAdditive || score == Score::kConcat) return kernels::RowScore::kAdditive;
+  return score == Score::kLocation ? kernels::RowScore::kGiven : kernels::RowScore::kDot;
+}
+
+bool is_scaled(Score score) { return score == Score::kScaledDot || score == Score::kMultiHead; }
+
+// The weights of every group of rows, laid into the map at their sentence and target positions.
+void fill_map(const Context& context, const RowAttentionInput& in, const RecurrentCall& call) {
+  for (size_t g = 0; g < call.sentence.size(); ++g) {
+    const size_t s = static_cast<size_t>(in.rows.key_length[g]), t = static_cast<size_t>(in.rows.query_length[g]);
+    std::vector<float> weights(t * s);
+    for (int h = 0; h < in.heads; ++h) {
+      row_attention_weights(context, in, static_cast<int>(g), h, weights.data());
+      std::vector<float>& whole = call.map->weights[static_cast<size_t>(call.sentence[g] * in.heads + h)];
+      const size_t first = static_cast<size_t>(call.position[static_cast<size_t>(in.rows.query_begin[g])]);
+      std::memcpy(whole.data() + first * s, weights.data(), weights.size() * sizeof(float));
+    }
+  }
+}
+
+}  // namespace
+
+RecurrentAttention RecurrentAttention::make(ParameterLayout& layout, const std::string& name, const RecurrentAttentionOptions& o) {
+  RecurrentAttention a;
+  a.options_ = o;
+  if (o.score != Score::kMultiHead) a.options_.heads = 1;
+  const bool additive = kernel_of(o.score) == kernels::RowScore::kAdditive;
+  if (additive || is_scaled(o.score)) {
+    a.query_ = Linear::without_bias(layout, name + ".query", o.query_width, o.inner_width);
+    a.keys_ = Linear::without_bias(layout, name + ".key", o.memory_width, o.inner_width);
+  }
+  if (additive) a.vector_ = layout.vector(name + ".score", o.inner_width, Initial::kXavierUniform);
+  if (o.score == Score::kGeneral) a.keys_ = Linear::without_bias(layout, name + ".key", o.memory_width, o.query_width);
+  if (o.score == Score::kLocation) a.query_ = Linear::without_bias(layout, name + ".location", o.query_width, o.positions);
+  if (is_scaled(o.score)) a.values_ = Linear::without_bias(layout, name + ".value", o.memory_width, o.inner_width);
+  if (o.score == Score::kMultiHead) a.output_ = Linear::without_bias(layout, name + ".output", o.inner_width, o.inner_width);
+  if (o.window == Window::kLocalP) a.centre_ = CentrePredictor::make(layout, name + ".centre", o.query_width);
+  return a;
+}
+
+RecurrentMemory RecurrentAttention::prepare(Context& context, const Variable& memory) const {
+  RecurrentMemory m;
+  if (options_.score != Score::kLocation) m.keys = keys_.exists() ? keys_(context, memory) : memory;
+  m.values = values_.exists() ? values_(context, memory) : memory;
+  m.query = {context, query_.weight, {}};
+  m.output = {context, output_.weight, {}};
+  if (centre_.exists()) m.centre = {context, centre_};
+  return m;
+}
+
+Variable RecurrentAttention::operator()(Context& context, const Variable& q, const RecurrentMemory& memory,
+                                        const RecurrentCall& call) const {
+  RowAttentionInput in;
+  in.q = query_.exists() ? linear(context, q, memory.query) : q;
+  in.k = memory.keys;
+  in.v = memory.values;
+  in.u = vector_;
+  in.rows = call.rows;
+  in.score = kernel_of(options_.score);
+  in.heads = options_.heads;
+  if (is_scaled(options_.score)) in.scale = 1 / std::sqrt(static_cast<float>(in.q.value.columns / in.heads));
+  KeyRanges ranges;
+  if (options_.window == Window::kLocalM) ranges = monotonic_window(context.arena, call.rows, call.position, options_.half_width);
+  if (centre_.exists()) {
+    in.centre = predict_centre(context, memory.centre, q, call.rows);
+    in.sigma = static_cast<float>(options_.half_width) / 2;
+    ranges = window_around(context.arena, in.centre.value, options_.half_width);
+  }
+  in.first = ranges.first;
+  in.last = ranges.last;
+  in.dropout = context.next_dropout(call.dropout.row_keys, call.dropout.rate);
+  if (call.map != nullptr) fill_map(context, in, call);
+  const Variable c = row_attention(context, in);
+  return output_.exists() ? linear(context, c, memory.output) : c;
+}
+
+}  // namespace jumok

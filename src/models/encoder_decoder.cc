@@ -1,0 +1,13 @@
+#include "models/encoder_decoder.h"
+
+#include "models/seq2seq.h"
+#include "models/transformer.h"
+
+namespace jumok {
+
+std::unique_ptr<EncoderDecoder> make_model(const ModelConfig& config) {
+  if (config.architecture == Architecture::kRnn) return std::make_unique<Seq2Seq>(config);
+  return std::make_unique<Transformer>(config);
+}
+
+}  // namespace jumok

@@ -1,0 +1,108 @@
+#include "base/error.h"
+#include "models/config.h"
+
+namespace jumok {
+namespace {
+
+int encoder_width(const ModelConfig& c) { return c.rnn.encoder_width > 0 ? c.rnn.encoder_width : c.width; }
+
+// Every message names the nearest combination that works.
+void validate_encoder(const ModelConfig& c) {
+  const RnnConfig& r = c.rnn;
+  check(!r.bidirectional || encoder_width(c) % 2 == 0,
+        "encoder.width = {}: two directions share it, so it must be even; or set encoder.bidirectional=false", encoder_width(c));
+  check(!r.bidirectional || !r.reversed,
+        "encoder.reversed = true: the encoder reads both ways already; set encoder.bidirectional=false or leave encoder.reversed=false");
+  if (r.first_state != FirstState::kCopy) return;
+  check(encoder_width(c) == c.width && c.encoder_layers == c.decoder_layers,
+        "decoder.first-state = copy: the encoder ({} layers of width {}) and the decoder ({} of {}) differ; make them equal or set "
+        "decoder.first-state=bridge",
+        c.encoder_layers, encoder_width(c), c.decoder_layers, c.width);
+}
+
+void validate_without_attention(const RnnConfig& r) {
+  check(r.window == Window::kGlobal,
+        "attention.window: there is no attention to narrow; set attention.window=global, or an attention.score");
+  check(!r.input_feeding,
+        "decoder.input-feeding = true: it feeds what an attention gave, and there is none; set decoder.input-feeding=false, or an "
+        "attention.score");
+  check(r.score == Score::kNoneEveryStep || r.readout == Readout::kPlain || r.readout == Readout::kTanh,
+        "decoder.readout: without a context, expected plain or tanh; or set attention.score=none-every-step");
+}
+
+void validate_attention(const ModelConfig& c) {
+  const RnnConfig& r = c.rnn;
+  check(r.score != Score::kDot || encoder_width(c) == c.width,
+        "attention.score = dot: query and key are compared as they are, so encoder.width = {} must equal model.width = {}; or set "
+        "attention.score=general",
+        encoder_width(c), c.width);
+  check(!r.input_feeding || r.place == Place::kAfter,
+        "decoder.input-feeding = true: inside the RNN the context enters the step by itself; set attention.place=after, or leave input "
+        "feeding off");
+  check(r.place == Place::kInside || r.readout != Readout::kPlain,
+        "decoder.readout = plain: an attention after the RNN would reach nothing; set decoder.readout=tanh, or attention.place=inside");
+  check(r.score == Score::kMultiHead || c.heads == 1,
+        "attention.heads = {}: only the multi-head score has heads; set attention.score=multi-head", c.heads);
+  const int inner = r.inner_width > 0 ? r.inner_width : c.width;
+  check(inner % c.heads == 0, "attention.heads = {}: expected a divisor of attention.width = {}", c.heads, inner);
+}
+
+void add_mechanism_settings(Settings& s, ModelConfig& c) {
+  RnnConfig& r = c.rnn;
+  s.choice<Score>("attention.score", r.score,
+                  {{"none-initial", Score::kNoneInitial},
+                   {"none-every-step", Score::kNoneEveryStep},
+                   {"additive", Score::kAdditive},
+                   {"dot", Score::kDot},
+                   {"general", Score::kGeneral},
+                   {"concat", Score::kConcat},
+                   {"location", Score::kLocation},
+                   {"scaled-dot", Score::kScaledDot},
+                   {"multi-head", Score::kMultiHead}},
+                  "how a decoder state is compared with the encoder's states; none: with one fixed vector instead");
+  s.choice<Place>("attention.place", r.place, {{"inside", Place::kInside}, {"after", Place::kAfter}},
+                  "inside the recurrent step (Bahdanau) or after it (Luong)");
+  s.choice<Window>("attention.window", r.window, {{"global", Window::kGlobal}, {"local-m", Window::kLocalM}, {"local-p", Window::kLocalP}},
+                   "all source positions, those around the target's own, or those around a predicted one");
+  s.integer("attention.half-width", r.half_width, 1, 65535, "source positions to each side of a local window's centre");
+  s.integer("attention.width", r.inner_width, 0, 8192, "width of projected queries and keys; 0 takes model.width");
+  s.integer("attention.heads", c.heads, 1, 128, "heads of the multi-head score; must divide attention.width");
+  s.integer("attention.positions", r.location_positions, 1, 65535, "source positions that the location score knows");
+}
+
+}  // namespace
+
+void validate_rnn(const ModelConfig& c) {
+  validate_encoder(c);
+  if (has_attention(c.rnn.score)) {
+    validate_attention(c);
+  } else {
+    validate_without_attention(c.rnn);
+  }
+}
+
+Settings rnn_settings(ModelConfig& c) {
+  RnnConfig& r = c.rnn;
+  Settings s;
+  s.choice<kernels::Cell>("rnn.cell", r.cell,
+                          {{"gru", kernels::Cell::kGru}, {"lstm", kernels::Cell::kLstm}, {"tanh", kernels::Cell::kTanh}},
+                          "kind of recurrent cell");
+  s.flag("rnn.reset-after", r.reset_after, "GRU: the reset gate stands after the product (cuDNN, PyTorch) or before it (Cho 2014)");
+  s.flag("rnn.residual", r.residual, "from the second layer on, add a layer's input to its output where widths agree");
+  s.integer("encoder.layers", c.encoder_layers, 1, 64, "layers of the encoder");
+  s.integer("encoder.width", r.encoder_width, 0, 8192, "width of an encoder state, both directions together; 0 takes model.width");
+  s.flag("encoder.bidirectional", r.bidirectional, "half of each encoder state reads forward, half backward");
+  s.flag("encoder.reversed", r.reversed, "a one-way encoder reads the source from its end");
+  s.integer("decoder.layers", c.decoder_layers, 1, 64, "layers of the decoder");
+  s.integer("model.width", c.width, 8, 8192, "width D of embeddings and decoder states");
+  s.choice<FirstState>("decoder.first-state", r.first_state, {{"bridge", FirstState::kBridge}, {"copy", FirstState::kCopy}},
+                       "the decoder starts from a layer over the encoder's last state, or from the last states themselves");
+  add_mechanism_settings(s, c);
+  s.flag("decoder.input-feeding", r.input_feeding, "the last readout enters the next step (Luong 2015 §3.3)");
+  s.choice<Readout>("decoder.readout", r.readout,
+                    {{"plain", Readout::kPlain}, {"tanh", Readout::kTanh}, {"linear", Readout::kLinear}, {"maxout", Readout::kMaxout}},
+                    "what lies between the decoder's state and the output layer");
+  return s;
+}
+
+}  // namespace jumok

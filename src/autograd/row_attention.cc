@@ -35,7 +35,6 @@ float* packed_centres(const Context& context, const RowAttentionInput& in) {
 }
 
 kernels::RowAttention arguments(const Context& context, const RowAttentionInput& in) {
-  check_input(in);
   kernels::RowAttention a;
   a.q = in.q.value;
   a.k = in.k.value;
@@ -90,6 +89,7 @@ void row_attention_backward(const Context& context, const RowAttentionInput& in,
 }  // namespace
 
 Variable row_attention(Context& context, const RowAttentionInput& in) {
+  check_input(in);
   const Variable out = context.result(in.q.value.rows, in.v.value.columns);
   float* lse = context.tape != nullptr ? context.arena.allocate<float>(in.q.value.rows * in.heads).data() : nullptr;
   {
@@ -103,6 +103,7 @@ Variable row_attention(Context& context, const RowAttentionInput& in) {
 }
 
 void row_attention_weights(const Context& context, const RowAttentionInput& in, int sentence, int head, float* weights) {
+  check_input(in);
   kernels::row_attention_weights(arguments(context, in), sentence, head, weights);
 }
 

@@ -131,85 +131,100 @@ TEST_P(RecurrentLaws, ReversedIsTheTurnedSentenceFromItsOwnLastRow) {
 }
 
 // A decoder's loop: sentences longest first, step t of those that have one, the state handed on; ended ones pass through with length 0.
-TEST_P(RecurrentLaws, ALoopOfSingleStepsIsTheWholeRunBitForBitAndInItsGradients) {
-  const std::vector<int32_t> lengths = {6, 4, 4, 1};
-  const Batch batch(lengths);
-  std::vector<float> x = numbers(2, batch.rows * gate_columns()), h0 = numbers(3, 4 * kWidth), c0 = numbers(4, 4 * kWidth);
-  const std::vector<float> dh = numbers(5, batch.rows * kWidth), dlast = numbers(6, 4 * kWidth);
+class RecurrentLoop : public RecurrentLaws {
+ protected:
+  static constexpr int64_t kSteps = 6, kSentences = 4;
+  const Batch batch_{{6, 4, 4, 1}};
 
+  void SetUp() override {
+    RecurrentLaws::SetUp();
+    x_ = numbers(2, batch_.rows * gate_columns()), h0_ = numbers(3, kSentences * kWidth), c0_ = numbers(4, kSentences * kWidth);
+    dh_ = numbers(5, batch_.rows * kWidth), dlast_ = numbers(6, kSentences * kWidth);
+  }
+  RecurrentInput start(const Variable& x, std::span<const int32_t> begin, std::span<const int32_t> length) {
+    RecurrentInput in = input(with_gradient(x), begin, length);
+    in.initial_h = with_gradient(view(h0_, kSentences, kWidth));
+    if (is_lstm()) in.initial_c = with_gradient(view(c0_, kSentences, kWidth));
+    return in;
+  }
+  // Packed rows of step t, longest sentence first.
+  std::vector<int64_t> rows_of(int64_t t) const {
+    std::vector<int64_t> rows;
+    for (int64_t b = 0; b < kSentences && batch_.length[b] > t; ++b) rows.push_back(batch_.begin[b] + t);
+    return rows;
+  }
+  // One call a step.
+  void run_loop(Context& c, const RecurrentWeightSum& sum) {
+    for (int64_t t = 0; t < kSteps; ++t) {
+      const std::vector<int64_t> rows = rows_of(t);
+      const std::vector<int32_t> begin = {0, 1, 2, 3};
+      std::vector<int32_t> length(kSentences, 0);
+      std::fill_n(length.begin(), rows.size(), 1);
+      for (const int64_t r : rows) step_x_[t].insert(step_x_[t].end(), &x_[r * gate_columns()], &x_[r * gate_columns()] + gate_columns());
+      RecurrentInput in = start(view(step_x_[t], static_cast<int64_t>(rows.size()), gate_columns()), begin, length);
+      if (t > 0) in.initial_h = outputs_.back().last_h, in.initial_c = outputs_.back().last_c;
+      in.sum = &sum;
+      inputs_.push_back(in);
+      outputs_.push_back(recurrent(c, in));
+    }
+  }
+  // Row i of v's gradient += row rows[i] of d.
+  void give(const Variable& v, const std::vector<float>& d, const std::vector<int64_t>& rows) {
+    const GradientSink s = sink(arena_, v);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      float* row = s.tensor.row(static_cast<int64_t>(i));
+      for (int64_t k = 0; k < kWidth; ++k) row[k] = d[rows[i] * kWidth + k] + (s.accumulate ? row[k] : 0);
+    }
+  }
+  static void expect_near(const Tensor& a, const Tensor& b, const std::vector<int64_t>& rows_of_b) {
+    for (size_t i = 0; i < rows_of_b.size(); ++i) {
+      for (int64_t k = 0; k < a.columns; ++k) ASSERT_NEAR(a.row(static_cast<int64_t>(i))[k], b.row(rows_of_b[i])[k], 1e-5) << i << " " << k;
+    }
+  }
+
+  std::vector<float> x_, h0_, c0_, dh_, dlast_, step_x_[kSteps];
+  std::vector<RecurrentInput> inputs_;
+  std::vector<RecurrentOutput> outputs_;
+};
+
+const std::vector<int64_t> kEachSentence = {0, 1, 2, 3};
+
+TEST_P(RecurrentLoop, SingleStepsAreTheWholeRunBitForBit) {
+  for (const bool recording : {false, true}) {
+    Context c = context(recording);
+    const RecurrentOutput whole = recurrent(c, start(view(x_, batch_.rows, gate_columns()), batch_.begin, batch_.length));
+    outputs_.clear(), inputs_.clear();
+    for (std::vector<float>& x : step_x_) x.clear();
+    run_loop(c, RecurrentWeightSum(c, weight(), bias(), GetParam().cell, GetParam().reset_after));
+    for (int64_t t = 0; t < kSteps; ++t) {
+      const std::vector<int64_t> rows = rows_of(t);
+      for (size_t i = 0; i < rows.size(); ++i) EXPECT_TRUE(same_row(outputs_[t].h.value, i, whole.h.value, rows[i])) << "step " << t;
+      EXPECT_EQ(outputs_[t].h.value.data == outputs_[t].last_h.value.data, rows.size() == kSentences) << "one variable where all step";
+    }
+    for (const int64_t b : kEachSentence) EXPECT_TRUE(same_row(outputs_.back().last_h.value, b, whole.last_h.value, b));
+  }
+}
+
+TEST_P(RecurrentLoop, SingleStepsHaveTheGradientsOfTheWholeRun) {
   Context c = context(true);
-  RecurrentInput all = input(with_gradient(view(x, batch.rows, gate_columns())), batch.begin, batch.length);
-  all.initial_h = with_gradient(view(h0, 4, kWidth));
-  if (is_lstm()) all.initial_c = with_gradient(view(c0, 4, kWidth));
+  const RecurrentInput all = start(view(x_, batch_.rows, gate_columns()), batch_.begin, batch_.length);
   const RecurrentOutput whole = recurrent(c, all);
-  const auto give = [&](const Variable& v, const std::vector<float>& d, int64_t row, int64_t from) {
-    const GradientSink s = row == 0 || !v.gradient->written ? sink(arena_, v) : GradientSink{v.gradient->tensor, true};
-    for (int64_t k = 0; k < kWidth; ++k) s.tensor.row(row)[k] = d[from * kWidth + k];
-  };
-  for (int64_t r = 0; r < batch.rows; ++r) give(whole.h, dh, r, r);
-  for (int64_t b = 0; b < 4; ++b) give(whole.last_h, dlast, b, b);
+  std::vector<int64_t> every_row(batch_.rows);
+  std::iota(every_row.begin(), every_row.end(), 0);
+  give(whole.h, dh_, every_row);
+  give(whole.last_h, dlast_, kEachSentence);
   tape_.backward();
   const std::vector<float> expected = gradients_;
   std::fill(gradients_.begin(), gradients_.end(), 0.0f);
 
-  RecurrentWeightSum sum(c, weight(), bias(), GetParam().cell, GetParam().reset_after);
-  struct Step {
-    Variable x;
-    RecurrentOutput out;
-    int32_t alive;
-  };
-  std::vector<Step> steps;
-  Variable h = with_gradient(view(h0, 4, kWidth)), state = is_lstm() ? with_gradient(view(c0, 4, kWidth)) : Variable();
-  const Variable first_h = h, first_c = state;
-  std::vector<std::vector<float>> memory(6);
-  for (int32_t t = 0; t < 6; ++t) {
-    const int32_t alive = static_cast<int32_t>(std::count_if(lengths.begin(), lengths.end(), [&](int32_t n) { return n > t; }));
-    std::vector<int32_t> begin(4, 0), length(4, 0);
-    for (int32_t b = 0; b < alive; ++b) {
-      begin[b] = b, length[b] = 1;
-      memory[t].insert(memory[t].end(), &x[(batch.begin[b] + t) * gate_columns()],
-                       &x[(batch.begin[b] + t) * gate_columns()] + gate_columns());
-    }
-    RecurrentInput in = input(with_gradient(view(memory[t], alive, gate_columns())), begin, length);
-    in.initial_h = h, in.initial_c = state, in.sum = &sum;
-    steps.push_back({in.x, recurrent(c, in), alive});
-    h = steps.back().out.last_h, state = steps.back().out.last_c;
-    for (int32_t b = 0; b < alive; ++b) EXPECT_TRUE(same_row(steps[t].out.h.value, b, whole.h.value, batch.begin[b] + t)) << "step " << t;
-  }
-  for (int64_t b = 0; b < 4; ++b) EXPECT_TRUE(same_row(h.value, b, whole.last_h.value, b));
-
-  for (int64_t b = 0; b < 4; ++b) give(h, dlast, b, b);
-  for (int32_t t = 0; t < 6; ++t) {
-    const bool shared = steps[t].out.h.gradient == steps[t].out.last_h.gradient;
-    EXPECT_EQ(shared, steps[t].alive == 4) << "a step of all sentences in order gives one variable for h and last_h";
-    for (int32_t b = 0; b < steps[t].alive; ++b) {
-      if (!shared) give(steps[t].out.h, dh, b, batch.begin[b] + t);
-    }
-    if (shared) {
-      const GradientSink s = sink(arena_, steps[t].out.h);
-      for (int64_t b = 0; b < 4; ++b) {
-        for (int64_t k = 0; k < kWidth; ++k)
-          s.tensor.row(b)[k] = dh[(batch.begin[b] + t) * kWidth + k] + (s.accumulate ? s.tensor.row(b)[k] : 0);
-      }
-    }
-  }
+  run_loop(c, RecurrentWeightSum(c, weight(), bias(), GetParam().cell, GetParam().reset_after));
+  for (int64_t t = 0; t < kSteps; ++t) give(outputs_[t].h, dh_, rows_of(t));
+  give(outputs_.back().last_h, dlast_, kEachSentence);
   tape_.backward();
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(gradients_[i], expected[i], 2e-5) << "weight or bias " << i;
-  for (int32_t t = 0; t < 6; ++t) {
-    for (int32_t b = 0; b < steps[t].alive; ++b) {
-      for (int64_t k = 0; k < gate_columns(); ++k) {
-        ASSERT_NEAR(steps[t].x.gradient->tensor.row(b)[k], all.x.gradient->tensor.row(batch.begin[b] + t)[k], 1e-5) << t << " " << b;
-      }
-    }
-  }
-  for (int64_t b = 0; b < 4; ++b) {
-    for (int64_t k = 0; k < kWidth; ++k) {
-      EXPECT_NEAR(first_h.gradient->tensor.row(b)[k], all.initial_h.gradient->tensor.row(b)[k], 1e-5);
-      if (is_lstm()) {
-        EXPECT_NEAR(first_c.gradient->tensor.row(b)[k], all.initial_c.gradient->tensor.row(b)[k], 1e-5);
-      }
-    }
-  }
+  for (int64_t t = 0; t < kSteps; ++t) expect_near(inputs_[t].x.gradient->tensor, all.x.gradient->tensor, rows_of(t));
+  expect_near(inputs_[0].initial_h.gradient->tensor, all.initial_h.gradient->tensor, kEachSentence);
+  if (is_lstm()) expect_near(inputs_[0].initial_c.gradient->tensor, all.initial_c.gradient->tensor, kEachSentence);
 }
 
 TEST_P(RecurrentLaws, ASingleStepInOrderWritesTheLastStateAndReadsTheInitialInPlace) {
@@ -299,6 +314,7 @@ TEST_P(RecurrentLaws, LargeGatesGiveNoNanForwardOrBackward) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Cells, RecurrentLoop, testing::ValuesIn(recurrent_variants()), [](const auto& info) { return info.param.name(); });
 INSTANTIATE_TEST_SUITE_P(Cells, RecurrentLaws, testing::ValuesIn(recurrent_variants()), [](const auto& info) { return info.param.name(); });
 
 }  // namespace

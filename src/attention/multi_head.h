@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/mechanism.h"
 #include "autograd/scaled_dot.h"
 #include "nn/fused_linear.h"
 #include "nn/layer_norm.h"
@@ -31,30 +32,81 @@ struct AttentionCall {
   AttentionMaps* maps = nullptr;  // null: weights are not wanted
 };
 
-// The dot products, softmax and mix alone, on projected q [Nq, H·d], k [Nk, H·d], v [Nk, H·d].
-Variable attend(Context& context, const Variable& q, const Variable& k, const Variable& v, int heads, const std::string& name,
-                const AttentionCall& call);
-
-// Queries, keys and values from the same rows: W_Q, W_K, W_V are one product.
-struct SelfAttention {
-  std::string name;
-  int heads = 1;
-  Linear qkv;     // D → 3·D
-  Linear output;  // D → D
-
-  static SelfAttention make(ParameterLayout& layout, const std::string& name, int64_t width, int heads);
-  Variable operator()(Context& context, const Variable& x, const AttentionCall& call) const;  // [N, D] → [N, D]
+// How the attentions of a Transformer are built. The defaults are the paper's; the rest takes a part away to see what it does.
+enum class Sharing {
+  kSeparate,    // W_Q, W_K, W_V
+  kKeyIsValue,  // W_V = W_K: what is compared is also what is mixed
+  kOne,         // W_Q = W_K = W_V
+};
+struct HeadOptions {
+  int64_t width = 0;                            // D
+  int heads = 1;                                // H
+  bool scale = true;                            // scores · 1 / √d
+  bool query = true, key = true, value = true;  // without one, the input itself stands in its place
+  Sharing sharing = Sharing::kSeparate;
+  Score score = Score::kScaledDot;  // of cross-attention: also additive (v·tanh(q + k) per head), dot and general
 };
 
-// Queries from the decoder, keys and values from the memory, projected by the caller for all layers at once.
-struct CrossAttention {
+struct QueryKeyValue {
+  Variable q, k, v;
+};
+
+// Scores, softmax and mix of all heads, and the product that joins them.
+struct Heads {
   std::string name;
   int heads = 1;
-  Linear query;   // D → D
-  Linear output;  // D → D
+  bool scale = true;
+  Parameter vector;  // v_a of the additive score, [1, D]
+  Linear output;     // W_O, D → D
 
-  static CrossAttention make(ParameterLayout& layout, const std::string& name, int64_t width, int heads);
-  Variable operator()(Context& context, const Variable& x, const Variable& k, const Variable& v, const AttentionCall& call) const;
+  // q [Nq, D], k, v [Nk, D] → [Nq, D]
+  Variable operator()(Context& context, const QueryKeyValue& x, const AttentionCall& call) const;
+};
+
+// Queries, keys and values from the same rows: W_Q, W_K, W_V are one product.
+class SelfAttention {
+ public:
+  static SelfAttention make(ParameterLayout& layout, const std::string& name, const HeadOptions& options);
+  QueryKeyValue project(Context& context, const Variable& x) const;  // [N, D]
+  Variable operator()(Context& context, const Variable& x, const AttentionCall& call) const {
+    return heads(context, project(context, x), call);
+  }
+
+  Heads heads;
+
+ private:
+  Linear projections_;                      // D → (as many as there are) · D
+  int query_ = -1, key_ = -1, value_ = -1;  // which of them; -1: the input itself
+};
+
+// Queries from the decoder, keys and values from the memory.
+class CrossAttention {
+ public:
+  static CrossAttention make(ParameterLayout& layout, const std::string& name, const HeadOptions& options);
+  Variable operator()(Context& context, const Variable& x, const Variable& k, const Variable& v, const AttentionCall& call) const {
+    return heads(context, {query_.exists() ? query_(context, x) : x, k, v}, call);
+  }
+  const Linear& query() const { return query_; }
+
+  Heads heads;
+
+ private:
+  Linear query_;  // D → D, or absent
+};
+
+// Keys and values of the memory for every layer's cross-attention, as one product of the memory.
+class MemoryProjection {
+ public:
+  MemoryProjection() = default;
+  MemoryProjection(ParameterLayout& layout, const std::vector<CrossAttention>& layers, const HeadOptions& options);
+  // K_0, V_0, K_1, V_1, …, [Ns, D] each.
+  std::vector<Variable> operator()(Context& context, const Variable& memory) const;
+
+ private:
+  HeadOptions options_;
+  std::vector<Linear> shared_;  // of Sharing::kOne: the queries' own projections
+  Linear projections_;
+  int layers_ = 0;
 };
 
 }  // namespace jumok

@@ -78,6 +78,15 @@ Variable first_rows(Context& context, const Variable& x, int64_t rows) {
   return y;
 }
 
+Variable branch(Context& context, const Variable& x) {
+  if (context.tape == nullptr || x.gradient == nullptr) return x;
+  const Variable y{x.value, new (context.arena.allocate<Gradient>(1).data()) Gradient()};
+  context.tape->record([&arena = context.arena, x, y] {
+    if (y.gradient->written) pass_on(arena, y.gradient->tensor, x);
+  });
+  return y;
+}
+
 Variable concat_columns(Context& context, const std::vector<Variable>& parts) {
   if (parts.size() == 1) return parts.front();
   int64_t columns = 0;

@@ -23,6 +23,9 @@ Variable scatter_rows(Context& context, int64_t rows, const std::vector<RowBlock
 // The first `rows` rows of x, a view. Others may read x too.
 Variable first_rows(Context& context, const Variable& x, int64_t rows);
 
+// x again, a view with a gradient of its own: where one op reads the same value as several of its inputs.
+Variable branch(Context& context, const Variable& x);
+
 // [a, b, …]: the parts side by side, [N, Σ C].
 Variable concat_columns(Context& context, const std::vector<Variable>& parts);
 

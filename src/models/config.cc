@@ -60,6 +60,18 @@ ModelConfig recurrent(const RnnPreset& p) {
   return c;
 }
 
+// Every message names the nearest combination that works.
+void validate_heads(const HeadOptions& h) {
+  check(h.sharing == Sharing::kSeparate || (h.query && h.key && h.value),
+        "attention.sharing: a projection cannot be shared and left out; set attention.sharing=separate, or leave the projections in");
+  check(h.sharing != Sharing::kOne || h.score == Score::kScaledDot || h.score == Score::kAdditive,
+        "cross-attention.score: dot and general project no query, so there is nothing to share with it; set "
+        "attention.sharing=key-is-value, or "
+        "cross-attention.score=scaled-dot");
+  check(h.sharing == Sharing::kSeparate || h.score != Score::kDot,
+        "cross-attention.score = dot: keys are not projected, so values cannot share their projection; set attention.sharing=separate");
+}
+
 Settings transformer_settings(ModelConfig& c) {
   Settings s;
   s.integer("encoder.layers", c.encoder_layers, 1, 64, "layers of the encoder");
@@ -73,6 +85,17 @@ Settings transformer_settings(ModelConfig& c) {
                       {{"sinusoidal", Positions::kSinusoidal}, {"learned", Positions::kLearned}, {"none", Positions::kNone}},
                       "how a symbol knows its place");
   s.integer("positions.max", c.max_positions, 8, 65536, "longest sentence in subword symbols, end symbol included");
+  HeadOptions& h = c.head_options;
+  s.flag("attention.scale", h.scale, "scores are divided by the square root of the head width");
+  s.flag("attention.project-query", h.query, "queries are projected by W_Q, or the input itself asks");
+  s.flag("attention.project-key", h.key, "keys are projected by W_K, or the input itself answers");
+  s.flag("attention.project-value", h.value, "values are projected by W_V, or the input itself is mixed");
+  s.choice<Sharing>("attention.sharing", h.sharing,
+                    {{"separate", Sharing::kSeparate}, {"key-is-value", Sharing::kKeyIsValue}, {"one", Sharing::kOne}},
+                    "W_Q, W_K and W_V are three matrices, or W_V is W_K, or all are one");
+  s.choice<Score>("cross-attention.score", h.score,
+                  {{"scaled-dot", Score::kScaledDot}, {"additive", Score::kAdditive}, {"dot", Score::kDot}, {"general", Score::kGeneral}},
+                  "how the decoder's states are compared with the encoder's");
   return s;
 }
 
@@ -108,6 +131,7 @@ void ModelConfig::validate() const {
         "embedding.tying = all: expected one joint vocabulary, found {} source and {} target symbols", source_vocabulary,
         target_vocabulary);
   if (architecture == Architecture::kRnn) return validate_rnn(*this);
+  validate_heads(head_options);
   check(positions != Positions::kSinusoidal || width % 2 == 0, "model.width = {}: sinusoidal positions want an even width", width);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/multi_head.h"
 #include "models/rnn_config.h"
 #include "models/settings.h"
 
@@ -26,7 +27,8 @@ struct ModelConfig {
   int max_positions = 1024;  // symbols of a sentence, end symbol included
   Tying tying = Tying::kAll;
 
-  RnnConfig rnn;  // of the recurrent models, which do not read feed_forward_width, norm, positions
+  HeadOptions head_options;  // of the Transformer; width and heads are those above
+  RnnConfig rnn;             // of the recurrent models, which do not read feed_forward_width, norm, positions
 
   int source_vocabulary = 0, target_vocabulary = 0;  // from the subword models, not settable
 

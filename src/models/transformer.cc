@@ -3,10 +3,20 @@
 #include <cmath>
 
 #include "autograd/embedding.h"
-#include "autograd/split.h"
 #include "nn/positions.h"
 
 namespace jumok {
+namespace {
+
+HeadOptions head_options(const ModelConfig& config, bool cross) {
+  HeadOptions o = config.head_options;
+  o.width = config.width;
+  o.heads = config.heads;
+  if (!cross) o.score = Score::kScaledDot;
+  return o;
+}
+
+}  // namespace
 
 const LayerNorm& TransformerStack::after_self_attention(size_t layer) const {
   const TransformerLayer& l = layers[layer];
@@ -28,13 +38,9 @@ Transformer::Transformer(const ModelConfig& config) : config_(config) {
   make_embeddings();
   encoder_ = make_stack("encoder", config_.encoder_layers, false);
   decoder_ = make_stack("decoder", config_.decoder_layers, true);
-  std::vector<std::string> names;
-  for (int l = 0; l < config_.decoder_layers; ++l) {
-    const std::string cross = "decoder.layers." + std::to_string(l) + ".cross_attention";
-    names.push_back(cross + ".key");
-    names.push_back(cross + ".value");
-  }
-  memory_projection_ = make_fused(layout_, names, config_.width, config_.width);
+  std::vector<CrossAttention> cross;
+  for (const TransformerLayer& l : decoder_.layers) cross.push_back(*l.cross_attention);
+  memory_projection_ = MemoryProjection(layout_, cross, head_options(config_, true));
 }
 
 void Transformer::make_embeddings() {
@@ -62,10 +68,10 @@ TransformerStack Transformer::make_stack(const std::string& name, int layers, bo
   for (int l = 0; l < layers; ++l) {
     const std::string prefix = name + ".layers." + std::to_string(l);
     TransformerLayer layer;
-    layer.self_attention = SelfAttention::make(layout_, prefix + ".self_attention", config_.width, config_.heads);
+    layer.self_attention = SelfAttention::make(layout_, prefix + ".self_attention", head_options(config_, false));
     layer.self_attention_norm = LayerNorm::make(layout_, prefix + ".self_attention_norm", config_.width);
     if (with_cross_attention) {
-      layer.cross_attention = CrossAttention::make(layout_, prefix + ".cross_attention", config_.width, config_.heads);
+      layer.cross_attention = CrossAttention::make(layout_, prefix + ".cross_attention", head_options(config_, true));
       layer.cross_attention_norm = LayerNorm::make(layout_, prefix + ".cross_attention_norm", config_.width);
     }
     layer.feed_forward = FeedForward::make(layout_, prefix + ".feed_forward", config_.width, config_.feed_forward_width);
@@ -78,7 +84,7 @@ TransformerStack Transformer::make_stack(const std::string& name, int layers, bo
 
 std::vector<std::string> Transformer::source_attentions() const {
   std::vector<std::string> names;
-  for (const TransformerLayer& l : decoder_.layers) names.push_back(l.cross_attention->name);
+  for (const TransformerLayer& l : decoder_.layers) names.push_back(l.cross_attention->heads.name);
   return names;
 }
 
@@ -108,10 +114,6 @@ Variable Transformer::encode(Context& context, const TransformerRows& source, At
     x = add_norm(context, x, layer.feed_forward(context, x.normed), encoder_.after_feed_forward(l), encoder_.pre_norm, source.dropout);
   }
   return x.normed;
-}
-
-std::vector<Variable> Transformer::project_memory(Context& context, const Variable& memory) const {
-  return split_columns(context, memory_projection_(context, memory), 2 * config_.decoder_layers);
 }
 
 Stream Transformer::cross_and_feed_forward(Context& context, size_t l, Stream x, const Variable& k, const Variable& v,

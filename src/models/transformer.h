@@ -53,7 +53,7 @@ class Transformer : public EncoderDecoder {
   // The encoder's output, the memory: [Ns, D].
   Variable encode(Context& context, const TransformerRows& source, AttentionMaps* maps) const;
   // K and V of the memory for every decoder layer: 2·L variables [Ns, D], K_0, V_0, K_1, V_1, … from one product.
-  std::vector<Variable> project_memory(Context& context, const Variable& memory) const;
+  std::vector<Variable> project_memory(Context& context, const Variable& memory) const { return memory_projection_(context, memory); }
   // Whole targets at once: hidden states [Nt, D] in front of the output layer.
   Variable decode(Context& context, const std::vector<Variable>& memory, const PackedRows& source, const TransformerRows& target,
                   AttentionMaps* maps) const;
@@ -77,7 +77,7 @@ class Transformer : public EncoderDecoder {
   Parameter source_positions_, target_positions_;                  // [P, D] when learned
   std::vector<float> sinusoids_;                                   // [P, D] when fixed
   TransformerStack encoder_, decoder_;
-  Linear memory_projection_;  // D → 2·L·D
+  MemoryProjection memory_projection_;
 };
 
 }  // namespace jumok

@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "attention/kv_cache.h"
-#include "autograd/split.h"
 #include "models/transformer.h"
 
 namespace jumok {
@@ -63,10 +62,10 @@ class TransformerStepper : public Stepper {
     Stream x = model_.embed(context, model_.target_embedding(), {rows, {}, {}}, stack);
     for (size_t l = 0; l < stack.layers.size(); ++l) {
       const SelfAttention& self = stack.layers[l].self_attention;
-      const std::vector<Variable> qkv = split_columns(context, self.qkv(context, x.normed), 3);
-      cache_.append(l, qkv[1].value, qkv[2].value);
+      const QueryKeyValue qkv = self.project(context, x.normed);
+      cache_.append(l, qkv.k.value, qkv.v.value);
       const AttentionCall call{cache_.rows(rows.begin, rows.length), false, {}, nullptr};
-      const Variable a = self.output(context, attend(context, qkv[0], {cache_.keys(l)}, {cache_.values(l)}, self.heads, self.name, call));
+      const Variable a = self.heads(context, {qkv.q, {cache_.keys(l)}, {cache_.values(l)}}, call);
       x = add_norm(context, x, a, stack.after_self_attention(l), stack.pre_norm, {});
       x = model_.cross_and_feed_forward(context, l, x, memory_[2 * l], memory_[2 * l + 1], cross, {});
     }

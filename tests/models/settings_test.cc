@@ -22,8 +22,12 @@ std::string error_of(const std::function<void()>& f) {
 }
 
 auto fields(const ModelConfig& c) {
+  const HeadOptions& h = c.head_options;
+  const RnnConfig& r = c.rnn;
   return std::tuple(c.encoder_layers, c.decoder_layers, c.width, c.heads, c.feed_forward_width, c.norm, c.positions, c.max_positions,
-                    c.tying, c.source_vocabulary, c.target_vocabulary);
+                    c.tying, c.source_vocabulary, c.target_vocabulary, h.scale, h.query, h.key, h.value, h.sharing, h.score, r.cell,
+                    r.reset_after, r.encoder_width, r.bidirectional, r.reversed, r.residual, r.first_state, r.score, r.place, r.window,
+                    r.half_width, r.inner_width, r.location_positions, r.input_feeding, r.readout);
 }
 
 struct ModelCase {
@@ -44,27 +48,81 @@ const std::vector<ModelCase>& model_cases() {
       {"positions.max", "55", [](ModelConfig& c) { c.max_positions = 55; }},
       {"embedding.tying", "target-output", [](ModelConfig& c) { c.tying = Tying::kTargetOutput; }},
       {"embedding.tying", "none", [](ModelConfig& c) { c.tying = Tying::kNone; }},
+      {"attention.scale", "false", [](ModelConfig& c) { c.head_options.scale = false; }},
+      {"attention.project-query", "false", [](ModelConfig& c) { c.head_options.query = false; }},
+      {"attention.project-key", "false", [](ModelConfig& c) { c.head_options.key = false; }},
+      {"attention.project-value", "false", [](ModelConfig& c) { c.head_options.value = false; }},
+      {"attention.sharing", "key-is-value", [](ModelConfig& c) { c.head_options.sharing = Sharing::kKeyIsValue; }},
+      {"attention.sharing", "one", [](ModelConfig& c) { c.head_options.sharing = Sharing::kOne; }},
+      {"cross-attention.score", "additive", [](ModelConfig& c) { c.head_options.score = Score::kAdditive; }},
+      {"cross-attention.score", "dot", [](ModelConfig& c) { c.head_options.score = Score::kDot; }},
+      {"cross-attention.score", "general", [](ModelConfig& c) { c.head_options.score = Score::kGeneral; }},
   };
   return cases;
 }
 
+const std::vector<ModelCase>& rnn_cases() {
+  static const std::vector<ModelCase> cases = {
+      {"rnn.cell", "lstm", [](ModelConfig& c) { c.rnn.cell = kernels::Cell::kLstm; }},
+      {"rnn.cell", "tanh", [](ModelConfig& c) { c.rnn.cell = kernels::Cell::kTanh; }},
+      {"rnn.reset-after", "false", [](ModelConfig& c) { c.rnn.reset_after = false; }},
+      {"rnn.residual", "false", [](ModelConfig& c) { c.rnn.residual = false; }},
+      {"encoder.layers", "7", [](ModelConfig& c) { c.encoder_layers = 7; }},
+      {"encoder.width", "34", [](ModelConfig& c) { c.rnn.encoder_width = 34; }},
+      {"encoder.bidirectional", "false", [](ModelConfig& c) { c.rnn.bidirectional = false; }},
+      {"encoder.reversed", "true", [](ModelConfig& c) { c.rnn.reversed = true; }},
+      {"decoder.layers", "7", [](ModelConfig& c) { c.decoder_layers = 7; }},
+      {"model.width", "24", [](ModelConfig& c) { c.width = 24; }},
+      {"decoder.first-state", "copy", [](ModelConfig& c) { c.rnn.first_state = FirstState::kCopy; }},
+      {"attention.score", "none-initial", [](ModelConfig& c) { c.rnn.score = Score::kNoneInitial; }},
+      {"attention.score", "none-every-step", [](ModelConfig& c) { c.rnn.score = Score::kNoneEveryStep; }},
+      {"attention.score", "dot", [](ModelConfig& c) { c.rnn.score = Score::kDot; }},
+      {"attention.score", "general", [](ModelConfig& c) { c.rnn.score = Score::kGeneral; }},
+      {"attention.score", "concat", [](ModelConfig& c) { c.rnn.score = Score::kConcat; }},
+      {"attention.score", "location", [](ModelConfig& c) { c.rnn.score = Score::kLocation; }},
+      {"attention.score", "scaled-dot", [](ModelConfig& c) { c.rnn.score = Score::kScaledDot; }},
+      {"attention.score", "multi-head", [](ModelConfig& c) { c.rnn.score = Score::kMultiHead; }},
+      {"attention.place", "after", [](ModelConfig& c) { c.rnn.place = Place::kAfter; }},
+      {"attention.window", "local-m", [](ModelConfig& c) { c.rnn.window = Window::kLocalM; }},
+      {"attention.window", "local-p", [](ModelConfig& c) { c.rnn.window = Window::kLocalP; }},
+      {"attention.half-width", "3", [](ModelConfig& c) { c.rnn.half_width = 3; }},
+      {"attention.width", "12", [](ModelConfig& c) { c.rnn.inner_width = 12; }},
+      {"attention.heads", "4", [](ModelConfig& c) { c.heads = 4; }},
+      {"attention.positions", "20", [](ModelConfig& c) { c.rnn.location_positions = 20; }},
+      {"decoder.input-feeding", "true", [](ModelConfig& c) { c.rnn.input_feeding = true; }},
+      {"decoder.readout", "plain", [](ModelConfig& c) { c.rnn.readout = Readout::kPlain; }},
+      {"decoder.readout", "tanh", [](ModelConfig& c) { c.rnn.readout = Readout::kTanh; }},
+      {"decoder.readout", "linear", [](ModelConfig& c) { c.rnn.readout = Readout::kLinear; }},
+      {"embedding.tying", "none", [](ModelConfig& c) { c.tying = Tying::kNone; }},
+  };
+  return cases;
+}
+
+// Each architecture with the cases of its keys.
+std::vector<std::pair<Architecture, std::vector<ModelCase>>> architectures() {
+  return {{Architecture::kTransformer, model_cases()}, {Architecture::kRnn, rnn_cases()}};
+}
+
 TEST(ModelSettings, EachKeyChangesExactlyItsField) {
-  for (const ModelCase& m : model_cases()) {
-    ModelConfig set, expected;
-    model_settings(set).set(m.key, m.value, "test");
-    m.change(expected);
-    EXPECT_EQ(fields(set), fields(expected)) << m.key;
-    EXPECT_NE(fields(set), fields(ModelConfig())) << m.key << ": the case changes nothing";
+  for (const auto& [architecture, cases] : architectures()) {
+    for (const ModelCase& m : cases) {
+      ModelConfig set = empty_config(architecture), expected = set;
+      model_settings(set).set(m.key, m.value, "test");
+      m.change(expected);
+      EXPECT_EQ(fields(set), fields(expected)) << m.key;
+      EXPECT_NE(fields(set), fields(empty_config(architecture))) << m.key << ": the case changes nothing";
+    }
   }
 }
 
-TEST(ModelSettings, NoKeyIsMissingFromTheTableAbove) {
-  ModelConfig config;
-  const Settings settings = model_settings(config);
-  for (const Setting& s : settings.all()) {
-    const auto& cases = model_cases();
-    EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const ModelCase& m) { return m.key == s.key; })) << s.key;
-    EXPECT_FALSE(s.help.empty()) << s.key;
+TEST(ModelSettings, NoKeyIsMissingFromTheTablesAbove) {
+  for (const auto& [architecture, cases] : architectures()) {
+    ModelConfig config = empty_config(architecture);
+    const Settings settings = model_settings(config);
+    for (const Setting& s : settings.all()) {
+      EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const ModelCase& m) { return m.key == s.key; })) << s.key;
+      EXPECT_FALSE(s.help.empty()) << s.key;
+    }
   }
 }
 

@@ -84,6 +84,61 @@ INSTANTIATE_TEST_SUITE_P(All, TransformerVariants,
                                          std::tuple{Norm::kPost, Positions::kLearned, Tying::kTargetOutput},
                                          std::tuple{Norm::kPost, Positions::kNone, Tying::kNone}));
 
+// The same laws for every part taken away or replaced.
+struct Ablation {
+  const char* name;
+  std::vector<const char*> settings;
+};
+void PrintTo(const Ablation& a, std::ostream* out) { *out << a.name; }
+
+class Ablations : public testing::TestWithParam<Ablation> {
+ protected:
+  Transformer model() const {
+    ModelConfig c = small_config(Norm::kPre);
+    Settings settings = model_settings(c);
+    for (const char* s : GetParam().settings) settings.set_assignment(s, "test");
+    return Transformer(c);
+  }
+};
+
+TEST_P(Ablations, EveryParametersGradientAgreesWithFiniteDifferencesWithDropoutOn) {
+  expect_gradients(model(), Packed(random_pairs(4, 6, 11, 3)));
+}
+TEST_P(Ablations, StepsWithCacheEqualTheWholeTarget) { expect_steps_equal_whole_target(model(), random_pairs(6, 9, 11, 6)); }
+TEST_P(Ablations, ASentencesBitsDoNotDependOnItsBatch) { expect_bits_do_not_depend_on_batch(model(), random_pairs(9, 12, 11, 8)); }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Ablations,
+    testing::Values(Ablation{"no_scale", {"attention.scale=false"}}, Ablation{"no_query_projection", {"attention.project-query=false"}},
+                    Ablation{"no_key_projection", {"attention.project-key=false"}},
+                    Ablation{"no_value_projection", {"attention.project-value=false"}},
+                    Ablation{"no_projection",
+                             {"attention.project-query=false", "attention.project-key=false", "attention.project-value=false"}},
+                    Ablation{"key_is_value", {"attention.sharing=key-is-value"}}, Ablation{"one_projection", {"attention.sharing=one"}},
+                    Ablation{"additive_cross", {"cross-attention.score=additive"}},
+                    Ablation{"additive_cross_one_projection", {"cross-attention.score=additive", "attention.sharing=one"}},
+                    Ablation{"dot_cross", {"cross-attention.score=dot"}},
+                    Ablation{"general_cross", {"cross-attention.score=general", "attention.heads=1"}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Transformer, AnAblationThatCannotWorkIsAnsweredWithTheNearestThatDoes) {
+  const auto message = [](std::vector<const char*> settings) -> std::string {
+    ModelConfig c = small_config(Norm::kPre);
+    Settings table = model_settings(c);
+    for (const char* s : settings) table.set_assignment(s, "test");
+    try {
+      c.validate();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_NE(message({"attention.sharing=one", "attention.project-key=false"}).find("attention.sharing=separate"), std::string::npos);
+  EXPECT_NE(message({"attention.sharing=one", "cross-attention.score=general"}).find("key-is-value"), std::string::npos);
+  EXPECT_NE(message({"attention.sharing=key-is-value", "cross-attention.score=dot"}).find("attention.sharing=separate"), std::string::npos);
+  EXPECT_EQ(message({"cross-attention.score=dot"}), "accepted");
+}
+
 TEST(Transformer, ATargetOutsideTheVocabularyIsRefusedBeforeAnyGradient) {
   const Transformer model(small_config(Norm::kPre));
   for (const int32_t bad : {-4, 11, 2147483647}) {

@@ -123,7 +123,8 @@ size_t forward_workspace(const Problem& problem, int threads = 1);
 
 // Gradients of a loss from dout = ∂loss/∂out; out and lse as forward left them. dq, dk, dv have the shapes of q, k, v; rows past a length
 // get 0. dbias has the strides of a broadcast bias, or others; it sums over what it broadcasts. Gradients of blocked pairs are exactly 0.
-// `accumulate`: added to what is there. Sentences that share keys (batch_stride 0, or packed rows that overlap) add up, and then run on one
+// `accumulate`: added to what is there. Weights are computed again as exp(e - lse), so their relative error is that of lse in f32: about
+// 6e-8 · |lse|. Sentences that share keys (batch_stride 0, or packed rows that overlap) add up, and then run on one
 // thread; so do all where dbias broadcasts over sentences or heads.
 struct Gradient {
   ConstView out, dout, lse;

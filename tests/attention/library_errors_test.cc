@@ -1,0 +1,93 @@
+// Problems that do not fit are refused with one clear line, before anything is read or written.
+#include <gtest/gtest.h>
+#include <jumok/attention.h>
+#include <jumok/error.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace jumok::attention {
+namespace {
+
+struct Call {
+  std::vector<float> memory = std::vector<float>(4096);
+  std::vector<int64_t> one = {1, 1};
+  Problem p;
+  Result r;
+  Gradient g;
+  Run run;
+  Call() {
+    float* m = memory.data();
+    p.q = dense(m, 2, 4, 3, 8);
+    p.k = dense(m, 2, 2, 5, 8);
+    p.v = dense(m, 2, 2, 5, 6);
+    r.out = dense(m, 2, 4, 3, 6);
+    r.lse = dense(m, 2, 4, 3, 1);
+    g = {r.out, r.out, r.lse, dense(m, 2, 4, 3, 8), dense(m, 2, 2, 5, 8), dense(m, 2, 2, 5, 6)};
+  }
+};
+
+std::string refusal(const std::function<void(Call&)>& change) {
+  Call c;
+  change(c);
+  try {
+    forward(c.p, c.r, c.run);
+    backward(c.p, c.g, c.run);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(AttentionLibraryErrors, EachMisfitNamesWhatWasExpectedAndFound) {
+  EXPECT_EQ(refusal([](Call&) {}), "accepted");
+  EXPECT_EQ(refusal([](Call& c) { c.p.k.columns = 7; }), "attention: k: expected 8 columns (d_k, as in q), found 7");
+  EXPECT_EQ(refusal([](Call& c) { c.p.v.rows = 4; }), "attention: v: expected 5 rows (S, as in k), found 4");
+  EXPECT_EQ(refusal([](Call& c) { c.p.v.heads = 1; }), "attention: v: expected 2 heads (as in k), found 1");
+  EXPECT_EQ(refusal([](Call& c) { c.p.v.batch = 1; }), "attention: v: expected 2 batch entries (as in k), found 1");
+  EXPECT_EQ(refusal([](Call& c) { c.p.k.batch = c.p.v.batch = 3; }), "attention: k: expected 2 batch entries as in q, found 3");
+  EXPECT_EQ(refusal([](Call& c) { c.p.q.heads = 3; }),
+            "attention: expected a multiple of the 2 key/value heads of k as heads of q, found 3");
+  EXPECT_EQ(refusal([](Call& c) { c.p.q.rows = -1; }), "attention: q has a negative size [2, 4, -1, 8]");
+  EXPECT_EQ(refusal([](Call& c) { c.p.k.data = nullptr; }), "attention: k is null");
+  EXPECT_EQ(refusal([](Call& c) { c.p.sentences = 3; }), "attention: sentences: expected 2 (the batch of the padded view), found 3");
+  EXPECT_EQ(refusal([](Call& c) { c.p.rules.left = -2; }), "attention: window: expected sides from 0, or -1 for no limit, found -2 and -1");
+  EXPECT_EQ(refusal([](Call& c) { c.p.rules.offset = int64_t{1} << 60; }),
+            "attention: offset: expected less than 2^58, found 1152921504606846976");
+  EXPECT_EQ(refusal([](Call& c) { c.p.rules.offset = 1, c.p.rules.offsets = c.one.data(); }),
+            "attention: expected one of offset and offsets[], found both");
+  EXPECT_EQ(refusal([](Call& c) { c.p.dropout.rate = 1; }), "attention: dropout: expected a rate in [0, 1), found 1");
+  EXPECT_EQ(refusal([](Call& c) { c.p.scale = 1.0f / 0.0f; }), "attention: scale: expected a finite number, found inf");
+  EXPECT_EQ(refusal([](Call& c) { c.run.threads = 0; }), "attention: threads: expected at least 1, found 0");
+}
+
+TEST(AttentionLibraryErrors, SentencesMustLieWithinTheirView) {
+  EXPECT_EQ(refusal([](Call& c) {
+              c.one = {1, 6}, c.p.keys.length = c.one.data();
+            }),
+            "attention: k: sentence 1 has rows 0 to 6 of a view of 5 rows");
+  EXPECT_EQ(refusal([](Call& c) {
+              c.one = {-1, 1}, c.p.queries.length = c.one.data();
+            }),
+            "attention: q: sentence 0 has rows 0 to -1 of a view of 3 rows");
+  EXPECT_EQ(refusal([](Call& c) { c.p.keys.begin = c.one.data(); }),
+            "attention: k: expected 1 batch entry (rows of packed sentences), found 2");
+  EXPECT_EQ(refusal([](Call& c) { c.p.k.batch = c.p.v.batch = 1, c.p.keys.begin = c.one.data(); }),
+            "attention: k: packed sentences have begin[], but no length[]");
+}
+
+TEST(AttentionLibraryErrors, ResultsMustHaveTheShapesOfTheirInputs) {
+  EXPECT_EQ(refusal([](Call& c) { c.r.out.columns = 8; }), "attention: out: expected 6 columns, found 8");
+  EXPECT_EQ(refusal([](Call& c) { c.r.lse.rows = 2; }), "attention: lse: expected 3 rows (as in q), found 2");
+  EXPECT_EQ(refusal([](Call& c) { c.r.out.data = nullptr; }), "attention: out is null");
+  EXPECT_EQ(refusal([](Call& c) { c.g.dk.heads = 4; }), "attention: dk: expected 2 heads (as in k), found 4");
+  EXPECT_EQ(refusal([](Call& c) { c.g.dq.batch = 1; }), "attention: dq: expected 2 batch entries (as in q), found 1");
+  EXPECT_EQ(refusal([](Call& c) { c.g.dv.data = nullptr; }), "attention: dv is null");
+  Call c;
+  EXPECT_THROW(weights(c.p, dense(c.memory.data(), 2, 2, 3, 5)), Error);
+  EXPECT_THROW(dropout_factors(c.p, dense(c.memory.data(), 2, 4, 3, 6)), Error);
+}
+
+}  // namespace
+}  // namespace jumok::attention

@@ -125,13 +125,16 @@ struct AlignmentLengths {
 std::vector<std::vector<AlignmentLink>> parse_alignments(const std::vector<std::string>& lines, const std::string& name,
                                                          const AlignmentLengths& lengths = {});
 
-// Gold links, in the form that the first line with content has; errors as above:
+// The two forms gold links are published in. kRecognised: the one that the first line with content has.
+enum class GoldFormat { kRecognised, kPharaoh, kNaacl };
+
+// Gold links; errors as above:
 //   Pharaoh, one line a sentence, from 0: "0-0 1-2 1?3 2p3" (i-j sure, i?j or ipj possible);
 //   NAACL 2003, one line a link, from 1: "sentence source target [S|P] [confidence]", sure unless said; sentences without a line have no
 //   links.
 // `sentences` is how many there are; a Pharaoh file must have as many lines, a NAACL file may name no sentence beyond.
 std::vector<GoldAlignment> parse_gold_alignments(const std::vector<std::string>& lines, const std::string& name, size_t sentences,
-                                                 const AlignmentLengths& lengths = {});
+                                                 const AlignmentLengths& lengths = {}, GoldFormat format = GoldFormat::kRecognised);
 
 // exp(nll_sum / tokens): nll_sum is the summed negative log-probability in nats, end symbols counted as tokens if they were scored. Error
 // when tokens is not above 0. Infinity where the result is too large.

@@ -145,8 +145,9 @@ std::vector<std::vector<AlignmentLink>> parse_alignments(const std::vector<std::
 }
 
 std::vector<GoldAlignment> parse_gold_alignments(const std::vector<std::string>& lines, const std::string& name, size_t sentences,
-                                                 const AlignmentLengths& lengths) {
-  if (!looks_like_naacl(lines)) {
+                                                 const AlignmentLengths& lengths, GoldFormat format) {
+  if (format == GoldFormat::kRecognised) format = looks_like_naacl(lines) ? GoldFormat::kNaacl : GoldFormat::kPharaoh;
+  if (format == GoldFormat::kPharaoh) {
     check(lines.size() == sentences, "{}: expected {} lines, one for each sentence, found {}", name, sentences, lines.size());
     return parse_pharaoh(lines, name, lengths, /*allow_possible=*/true);
   }

@@ -13,13 +13,15 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// One link a target word: the source word of most weight, the first of equals. A word without any weight has no link.
-std::vector<std::pair<int, int>> best_links(const std::vector<float>& weights, int targets, int sources) {
-  std::vector<std::pair<int, int>> links;
+WordLinks links_of(const std::vector<float>& weights, int targets, int sources, const LinkOptions& options) {
+  const auto linked = [&](float weight) { return weight > 0 && weight >= static_cast<float>(options.threshold); };
+  WordLinks links;
   for (int t = 0; t < targets; ++t) {
     const float* row = weights.data() + static_cast<size_t>(t) * sources;
-    const float* best = std::max_element(row, row + sources);
-    if (best != row + sources && *best > 0) links.emplace_back(static_cast<int>(best - row), t);
+    const auto best = static_cast<int>(std::max_element(row, row + sources) - row);  // the first of equals
+    for (int s = 0; s < sources; ++s) {
+      if (linked(row[s]) && (options.rule == LinkRule::kThreshold || s == best)) links.emplace_back(s, t);
+    }
   }
   std::sort(links.begin(), links.end());
   return links;
@@ -36,8 +38,18 @@ SymbolWeights mean_over_heads(const AttentionMaps::Map& map, int sentence, int r
   return mean;
 }
 
+SymbolWeights symbol_weights(const AttentionMaps::Map& map, int head, AttentionStep step, int rows, int columns) {
+  SymbolWeights w =
+      head < 0 ? mean_over_heads(map, 0, rows, columns) : SymbolWeights{rows, columns, map.weights[static_cast<size_t>(head)]};
+  if (step == AttentionStep::kInput) {
+    w.weights.erase(w.weights.begin(), w.weights.begin() + columns);
+    w.weights.resize(static_cast<size_t>(rows) * columns);
+  }
+  return w;
+}
+
 Alignment word_alignment(const SymbolWeights& symbols, std::span<const int32_t> source_word, std::span<const int32_t> target_word,
-                         std::string_view source, std::string_view target) {
+                         std::string_view source, std::string_view target, const LinkOptions& links) {
   Alignment a;
   a.source_words = words_of(source);
   a.target_words = words_of(target);
@@ -56,7 +68,7 @@ Alignment word_alignment(const SymbolWeights& symbols, std::span<const int32_t> 
   for (int t = 0; t < targets; ++t) {
     for (int s = 0; s < sources; ++s) a.weights[static_cast<size_t>(t) * sources + s] /= static_cast<float>(std::max(pieces[t], 1));
   }
-  a.links = best_links(a.weights, targets, sources);
+  a.links = links_of(a.weights, targets, sources, links);
   return a;
 }
 

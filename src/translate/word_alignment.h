@@ -7,19 +7,23 @@
 #include <vector>
 
 #include "attention/multi_head.h"
+#include "jumok/aligner.h"
 #include "jumok/translator.h"
 
 namespace jumok {
 
-// The weights of one sentence, mean over the heads: [T, S] of target symbols (end symbol last) by source symbols (end symbol last).
+// The weights of one sentence: [T, S] of target symbols (end symbol last) by source symbols (end symbol last).
 struct SymbolWeights {
   int rows = 0, columns = 0;
   std::vector<float> weights;
 };
 SymbolWeights mean_over_heads(const AttentionMaps::Map& map, int sentence, int rows, int columns);
+// Those of one head, or the mean for head -1. At the step kInput row t holds the weights of the step that read symbol t; the end symbol's
+// is 0.
+SymbolWeights symbol_weights(const AttentionMaps::Map& map, int head, AttentionStep step, int rows, int columns);
 
 // source_word [S - 1] and target_word [T - 1]: the word of each symbol, -1 for none. The end symbols' row and column are left out.
 Alignment word_alignment(const SymbolWeights& symbols, std::span<const int32_t> source_word, std::span<const int32_t> target_word,
-                         std::string_view source, std::string_view target);
+                         std::string_view source, std::string_view target, const LinkOptions& links = {});
 
 }  // namespace jumok

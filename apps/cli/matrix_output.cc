@@ -1,0 +1,171 @@
+#include "matrix_output.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "json_text.h"
+
+namespace jumok {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string json_list(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& t : texts) out += (out.empty() ? "" : ", ") + json_string(t);
+  return "[" + out + "]";
+}
+
+std::string json_symbols(const AttentionMatrices& m, size_t pair) {
+  return fmt::format("\"pair\": {}, \"source\": {}, \"target\": {}", pair, json_list(m.source_symbols), json_list(m.target_symbols));
+}
+
+// The weights of one layer and head, [T, S].
+std::span<const float> map_of(const AttentionMatrices& m, int layer, int head) {
+  const size_t size = m.target_symbols.size() * m.source_symbols.size();
+  return std::span(m.weights).subspan(static_cast<size_t>(layer * m.heads + head) * size, size);
+}
+
+std::string json_map(const AttentionMatrices& m, int layer, int head) {
+  const auto map = map_of(m, layer, head);
+  const size_t columns = m.source_symbols.size();
+  std::string rows;
+  for (size_t t = 0; t < m.target_symbols.size(); ++t) {
+    const float* row = map.data() + t * columns;
+    rows += fmt::format("{}[{:.6g}]", t > 0 ? ", " : "", fmt::join(row, row + columns, ", "));
+  }
+  return fmt::format("{{\"layer\": {}, \"head\": {}, \"weights\": [{}]}}", layer, head, rows);
+}
+
+class JsonOutput : public MatrixOutput {
+ public:
+  explicit JsonOutput(const std::string& path) : file_(path) {}
+  void write(const AttentionMatrices& m, const std::string&, const std::string&) override {
+    std::string maps;
+    for (int layer = 0; layer < m.layers; ++layer) {
+      for (int head = 0; head < m.heads; ++head) maps += (maps.empty() ? "" : ", ") + json_map(m, layer, head);
+    }
+    file_.write(fmt::format("{{{}, \"maps\": [{}]}}\n", json_symbols(m, pairs_++), maps));
+  }
+  void commit() override { file_.commit(); }
+
+ private:
+  AtomicFile file_;
+  size_t pairs_ = 0;
+};
+
+// A symbol as one field: some subword models have pieces that hold a tab.
+std::string field(std::string text) {
+  for (char& c : text) {
+    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+class TsvOutput : public MatrixOutput {
+ public:
+  explicit TsvOutput(const std::string& path) : file_(path) {
+    file_.write("pair\tlayer\thead\ttarget\tsource\ttarget_symbol\tsource_symbol\tweight\n");
+  }
+  void write(const AttentionMatrices& m, const std::string&, const std::string&) override {
+    std::string out;
+    const float* weight = m.weights.data();
+    for (int map = 0; map < m.layers * m.heads; ++map) {
+      for (size_t t = 0; t < m.target_symbols.size(); ++t) {
+        for (size_t s = 0; s < m.source_symbols.size(); ++s) {
+          out += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{:.6g}\n", pairs_, map / m.heads, map % m.heads, t, s, field(m.target_symbols[t]),
+                             field(m.source_symbols[s]), *weight++);
+        }
+      }
+    }
+    file_.write(out);
+    ++pairs_;
+  }
+  void commit() override { file_.commit(); }
+
+ private:
+  AtomicFile file_;
+  size_t pairs_ = 0;
+};
+
+class NpyOutput : public MatrixOutput {
+ public:
+  explicit NpyOutput(fs::path folder) : folder_(std::move(folder)) {
+    check_folder_place(folder_);
+    std::error_code missing;
+    check(fs::directory_iterator(folder_, missing) == fs::directory_iterator(), "{}: expected a new or an empty folder, found files in it",
+          folder_.string());
+    make_folder(folder_);
+    symbols_ = std::make_unique<AtomicFile>(folder_ / "symbols.jsonl");
+  }
+  void write(const AttentionMatrices& m, const std::string&, const std::string&) override {
+    const size_t shape[] = {static_cast<size_t>(m.layers), static_cast<size_t>(m.heads), m.target_symbols.size(), m.source_symbols.size()};
+    write_file(folder_ / fmt::format("{:06}.npy", pairs_), npy_bytes(m.weights, shape));
+    symbols_->write(fmt::format("{{{}}}\n", json_symbols(m, pairs_++)));
+  }
+  void commit() override { symbols_->commit(); }
+
+ private:
+  fs::path folder_;
+  std::unique_ptr<AtomicFile> symbols_;
+  size_t pairs_ = 0;
+};
+
+class HtmlOutput : public MatrixOutput {
+ public:
+  HtmlOutput(const std::string& path, const std::string& title) : file_(path), title_(title) {}
+  void write(const AttentionMatrices& m, const std::string& source, const std::string& target) override {
+    matrices_.push_back(m);
+    sources_.push_back(source);
+    targets_.push_back(target);
+  }
+  void commit() override {
+    file_.write(attention_page(title_, matrices_, sources_, targets_));
+    file_.commit();
+  }
+
+ private:
+  AtomicFile file_;
+  std::string title_;
+  std::vector<AttentionMatrices> matrices_;
+  std::vector<std::string> sources_, targets_;
+};
+
+}  // namespace
+
+std::unique_ptr<MatrixOutput> open_matrix_output(const std::string& format, const std::string& path, const std::string& title) {
+  if (format == "npy") return std::make_unique<NpyOutput>(path);
+  check_file_place(path);
+  if (format == "json") return std::make_unique<JsonOutput>(path);
+  if (format == "tsv") return std::make_unique<TsvOutput>(path);
+  check(format == "html", "matrix format '{}': expected json, tsv, npy or html", format);
+  return std::make_unique<HtmlOutput>(path, title);
+}
+
+std::string npy_bytes(std::span<const float> values, std::span<const size_t> shape) {
+  std::string sizes;
+  size_t count = 1;
+  for (const size_t n : shape) {
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : " ", n) + ",";  // "(3,)" and "(3, 4,)" are both Python
+    count *= n;
+  }
+  check(values.size() == count, "array ({}): expected {} values, found {}", sizes, count, values.size());
+  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}), }}", sizes);
+  // Magic, version and the header's length are 10 bytes; together with the header a multiple of 64, ended by LF.
+  header.append(63 - (10 + header.size()) % 64, ' ').append("\n");
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size() & 255);
+  bytes += static_cast<char>(header.size() >> 8);
+  bytes += header;
+  for (const float v : values) {
+    const auto word = std::bit_cast<uint32_t>(v);
+    for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(word >> shift & 255);
+  }
+  return bytes;
+}
+
+}  // namespace jumok

@@ -1,0 +1,284 @@
+// The public Aligner: pairs of lines → symbols → forced decoding → words and links.
+#include "jumok/aligner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <mutex>
+
+#include "base/error.h"
+#include "gemm/worker_threads.h"
+#include "models/model_files.h"
+#include "report/attention_page.h"
+#include "text/unicode.h"
+#include "translate/forced.h"
+#include "translate/word_alignment.h"
+
+namespace jumok {
+namespace {
+
+constexpr size_t kMostWeights = size_t{1} << 26;  // 256 MB: about the most that forced decoding returns at once, a longer pair apart
+
+struct EncodedPair {
+  Encoded source, target;
+  bool blank() const { return source.ids.empty() || target.ids.empty(); }
+};
+
+void check_counts(std::span<const std::string> sources, std::span<const std::string> targets) {
+  check(sources.size() == targets.size(), "expected as many targets as sources, found {} and {}", targets.size(), sources.size());
+}
+
+void check_links(const LinkOptions& links) {
+  check(links.threshold >= 0 && links.threshold <= 1, "link threshold = {}: expected 0 to 1", links.threshold);
+}
+
+std::vector<std::string> symbols_of(const Subwords& subwords, const std::vector<int32_t>& ids) {
+  std::vector<std::string> symbols;
+  for (const int32_t id : ids) symbols.push_back(subwords.piece(id));
+  symbols.push_back(subwords.piece(kEnd));
+  return symbols;
+}
+
+}  // namespace
+
+struct Aligner::Inside {
+  LoadedModel model;
+  LogSink log;
+  std::vector<std::string> names;  // of the attentions over the source
+  int heads = 0;                   // of each
+  mutable std::mutex mutex;        // Workers run one round at a time
+  mutable Workers workers;
+
+  Inside(const std::filesystem::path& path, const TranslatorOptions& options)
+      : model(load_model(path)),
+        log(options.log),
+        names(model.model->source_attentions()),
+        workers(threads_or_cores(options.threads), prepare_model_thread) {
+    check(!names.empty(), "{}: this model has no attention over the source: it cannot align", path.string());
+    heads = count_heads();
+  }
+
+  int count_heads() const;
+  int layer_of(const AttentionChoice& choice) const;
+  Encoded encode(const Subwords& subwords, const std::string& line, const char* side, int64_t number) const;
+  std::vector<EncodedPair> encode(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line) const;
+
+  // Takes the maps of one pair, first layer first.
+  using Visit = std::function<void(size_t pair, std::span<const AttentionMaps::Map> maps)>;
+  // Forced decoding of those pairs that are not blank, in order, as many at once as memory allows. `only` as in ForcedOptions.
+  void attend(const std::vector<EncodedPair>& pairs, const std::string& only, const AlignOptions& options, const Visit& visit) const;
+  void attend(const std::vector<EncodedPair>& pairs, std::span<const size_t> numbers, const std::string& only, const AlignOptions& options,
+              const Visit& visit) const;
+  // The number of weights that forced decoding returns for a pair: all the model's attentions, or one.
+  size_t weights_of(const EncodedPair& pair, bool only) const {
+    const size_t longer = std::max(pair.source.ids.size(), pair.target.ids.size()) + 1;
+    const size_t maps = only ? 1 : static_cast<size_t>(model.config.encoder_layers + 2 * model.config.decoder_layers);
+    return longer * longer * maps * static_cast<size_t>(heads);
+  }
+};
+
+// As one pair of empty sentences shows: not every mechanism has the heads that the configuration speaks of.
+int Aligner::Inside::count_heads() const {
+  ForcedOptions options;
+  options.maps = true;
+  options.only = names.front();
+  const std::vector<Forced> forced = force(*model.model, model.parameters->data(), {SymbolPair{}}, options, workers);
+  return forced.front().maps.front().heads;
+}
+
+int Aligner::Inside::layer_of(const AttentionChoice& choice) const {
+  const int layers = static_cast<int>(names.size());
+  check(choice.layer >= -1 && choice.layer < layers, "attention layer {}: expected 0 to {}, or -1 for the last but one", choice.layer,
+        layers - 1);
+  check(choice.head >= -1 && choice.head < heads, "attention head {}: expected 0 to {}, or -1 for the mean of all", choice.head, heads - 1);
+  return choice.layer >= 0 ? choice.layer : std::max(0, layers - 2);
+}
+
+// Cut to what the model has positions for.
+Encoded Aligner::Inside::encode(const Subwords& subwords, const std::string& line, const char* side, int64_t number) const {
+  const auto longest = static_cast<size_t>(model.config.max_positions - 1);  // symbols without the end symbol
+  Encoded e = subwords.encode(line);
+  if (e.ids.size() > longest) {
+    if (log) {
+      log(LogLevel::kWarning,
+          fmt::format("{} line {}: {} symbols, the model takes {}: the rest is cut off", side, number, e.ids.size(), longest));
+    }
+    e.ids.resize(longest);
+    e.word.resize(longest);
+  }
+  return e;
+}
+
+std::vector<EncodedPair> Aligner::Inside::encode(std::span<const std::string> sources, std::span<const std::string> targets,
+                                                 int64_t first_line) const {
+  std::vector<EncodedPair> pairs;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const int64_t number = first_line + static_cast<int64_t>(i);
+    EncodedPair pair;
+    if (!is_blank(sources[i])) pair.source = encode(*model.subwords.source, sources[i], "source", number);
+    if (!is_blank(targets[i])) pair.target = encode(*model.subwords.target, targets[i], "target", number);
+    pairs.push_back(std::move(pair));
+  }
+  return pairs;
+}
+
+void Aligner::Inside::attend(const std::vector<EncodedPair>& pairs, const std::string& only, const AlignOptions& options,
+                             const Visit& visit) const {
+  check(options.batch_tokens >= 1, "batch tokens = {}: expected 1 or more", options.batch_tokens);
+  std::vector<size_t> numbers;
+  size_t weights = 0;
+  const auto flush = [&] {
+    attend(pairs, numbers, only, options, visit);
+    numbers.clear();
+    weights = 0;
+  };
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].blank()) continue;
+    const size_t more = weights_of(pairs[i], !only.empty());
+    if (!numbers.empty() && weights + more > kMostWeights) flush();
+    numbers.push_back(i);
+    weights += more;
+  }
+  if (!numbers.empty()) flush();
+}
+
+void Aligner::Inside::attend(const std::vector<EncodedPair>& pairs, std::span<const size_t> numbers, const std::string& only,
+                             const AlignOptions& options, const Visit& visit) const {
+  std::vector<SymbolPair> symbols;
+  for (const size_t i : numbers) symbols.push_back({pairs[i].source.ids, pairs[i].target.ids});
+  ForcedOptions forced_options;
+  forced_options.maps = true;
+  forced_options.only = only;
+  forced_options.batch_rows = options.batch_tokens;
+  std::vector<Forced> forced = force(*model.model, model.parameters->data(), symbols, forced_options, workers);
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    std::vector<AttentionMaps::Map> maps;
+    for (AttentionMaps::Map& map : forced[k].maps) {
+      if (std::find(names.begin(), names.end(), map.name) == names.end()) continue;
+      for (const auto& head : map.weights) {
+        check(std::all_of(head.begin(), head.end(), [](float w) { return std::isfinite(w); }),
+              "line {}: the model gives no finite attention: its parameters are damaged",
+              options.first_line + static_cast<int64_t>(numbers[k]));
+      }
+      maps.push_back(std::move(map));
+    }
+    forced[k].maps.clear();
+    visit(numbers[k], maps);
+  }
+}
+
+Aligner::Aligner(const std::filesystem::path& model, const TranslatorOptions& options)
+    : inside_(std::make_unique<Inside>(model, options)) {}
+Aligner::~Aligner() = default;
+Aligner::Aligner(Aligner&&) noexcept = default;
+Aligner& Aligner::operator=(Aligner&&) noexcept = default;
+
+int Aligner::layers() const { return static_cast<int>(inside_->names.size()); }
+int Aligner::heads() const { return inside_->heads; }
+
+std::vector<Alignment> Aligner::align(std::span<const std::string> sources, std::span<const std::string> targets,
+                                      const AlignOptions& options) const {
+  check_counts(sources, targets);
+  check_links(options.links);
+  const std::string& layer = inside_->names[static_cast<size_t>(inside_->layer_of(options.attention))];
+  std::lock_guard lock(inside_->mutex);
+  const auto pairs = inside_->encode(sources, targets, options.first_line);
+  std::vector<Alignment> results(pairs.size());
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (pairs[i].blank()) results[i] = word_alignment({}, {}, {}, sources[i], targets[i]);
+  }
+  inside_->attend(pairs, layer, options, [&](size_t i, std::span<const AttentionMaps::Map> maps) {
+    const EncodedPair& pair = pairs[i];
+    const SymbolWeights weights =
+        symbol_weights(maps.front(), options.attention.head, options.attention.step, static_cast<int>(pair.target.ids.size()) + 1,
+                       static_cast<int>(pair.source.ids.size()) + 1);
+    results[i] = word_alignment(weights, pair.source.word, pair.target.word, sources[i], targets[i], options.links);
+  });
+  for (Alignment& a : results) a.layer = layer;
+  return results;
+}
+
+std::vector<AttentionMatrices> Aligner::matrices(std::span<const std::string> sources, std::span<const std::string> targets,
+                                                 const AlignOptions& options) const {
+  check_counts(sources, targets);
+  std::lock_guard lock(inside_->mutex);
+  const auto pairs = inside_->encode(sources, targets, options.first_line);
+  std::vector<AttentionMatrices> results(pairs.size());
+  for (AttentionMatrices& m : results) {
+    m.layers = layers();
+    m.heads = heads();
+  }
+  inside_->attend(pairs, "", options, [&](size_t i, std::span<const AttentionMaps::Map> maps) {
+    results[i].source_symbols = symbols_of(*inside_->model.subwords.source, pairs[i].source.ids);
+    results[i].target_symbols = symbols_of(*inside_->model.subwords.target, pairs[i].target.ids);
+    for (const AttentionMaps::Map& map : maps) {
+      for (const auto& head : map.weights) results[i].weights.insert(results[i].weights.end(), head.begin(), head.end());
+    }
+  });
+  return results;
+}
+
+std::vector<AttentionTrial> Aligner::try_attentions(std::span<const std::string> sources, std::span<const std::string> targets,
+                                                    std::span<const GoldAlignment> gold, const TrialOptions& options) const {
+  check_counts(sources, targets);
+  check(gold.size() == sources.size(), "expected gold links for as many pairs as there are, found {} for {}", gold.size(), sources.size());
+  check_links(options.links);
+  std::vector<AttentionTrial> trials;
+  for (int layer = 0; layer < layers(); ++layer) {
+    for (const AttentionStep step : options.steps) {
+      for (int head = -1; head < heads(); ++head) trials.push_back({{layer, head, step}, {}});
+    }
+  }
+  std::lock_guard lock(inside_->mutex);
+  const auto pairs = inside_->encode(sources, targets, 1);
+  std::vector<std::vector<std::vector<AlignmentLink>>> links(trials.size(), std::vector<std::vector<AlignmentLink>>(pairs.size()));
+  AlignOptions align;
+  align.batch_tokens = options.batch_tokens;
+  inside_->attend(pairs, "", align, [&](size_t i, std::span<const AttentionMaps::Map> maps) {
+    const int rows = static_cast<int>(pairs[i].target.ids.size()) + 1, columns = static_cast<int>(pairs[i].source.ids.size()) + 1;
+    for (size_t t = 0; t < trials.size(); ++t) {
+      const AttentionChoice& choice = trials[t].attention;
+      const SymbolWeights weights = symbol_weights(maps[static_cast<size_t>(choice.layer)], choice.head, choice.step, rows, columns);
+      for (const auto& [s, w] :
+           word_alignment(weights, pairs[i].source.word, pairs[i].target.word, sources[i], targets[i], options.links).links)
+        links[t][i].push_back({s, w});
+    }
+  });
+  const std::vector<GoldAlignment> gold_links(gold.begin(), gold.end());
+  for (size_t t = 0; t < trials.size(); ++t) trials[t].score = alignment_error_rate(links[t], gold_links, options.judged);
+  return trials;
+}
+
+const AttentionTrial& best_trial(std::span<const AttentionTrial> trials) {
+  check(!trials.empty(), "expected at least one attention to choose from, found none");
+  return *std::min_element(trials.begin(), trials.end(),
+                           [](const auto& a, const auto& b) { return a.score.error_rate < b.score.error_rate; });
+}
+
+std::string attention_page(std::string_view title, std::span<const AttentionMatrices> matrices, std::span<const std::string> sources,
+                           std::span<const std::string> targets) {
+  check(sources.size() == matrices.size() && targets.size() == matrices.size(),
+        "expected as many sources and targets as matrices, found {}, {} and {}", sources.size(), targets.size(), matrices.size());
+  std::vector<AttentionExample> examples;
+  for (size_t i = 0; i < matrices.size(); ++i) {
+    const AttentionMatrices& m = matrices[i];
+    AttentionExample e;
+    e.source = sources[i];
+    e.output = targets[i];
+    e.rows = m.target_symbols;
+    e.columns = m.source_symbols;
+    e.layers = m.layers;
+    e.heads = m.heads;
+    const size_t size = e.rows.size() * e.columns.size();
+    check(m.weights.size() == size * static_cast<size_t>(m.layers) * static_cast<size_t>(m.heads),
+          "pair {}: expected {} × {} × {} × {} weights, found {}", i + 1, m.layers, m.heads, e.rows.size(), e.columns.size(),
+          m.weights.size());
+    for (size_t begin = 0; begin + size <= m.weights.size() && size > 0; begin += size) {
+      e.maps.emplace_back(m.weights.begin() + static_cast<int64_t>(begin), m.weights.begin() + static_cast<int64_t>(begin + size));
+    }
+    if (size > 0) examples.push_back(std::move(e));  // a blank pair has nothing to show
+  }
+  return attention_page(title, examples);
+}
+
+}  // namespace jumok

@@ -204,6 +204,7 @@ TrainResult train(const TrainOptions& options) {
   }
   check_fresh(options);
   configs.model = model_preset(options.preset);
+  configs.train = training_preset(configs.model.architecture);
   Settings settings = all_settings(configs);
   for (const std::string& assignment : options.settings) settings.set_assignment(assignment, "--set");
   return run_session(options, configs);
@@ -212,6 +213,7 @@ TrainResult train(const TrainOptions& options) {
 std::vector<SettingInfo> list_settings(const std::string& preset) {
   Configs configs;
   configs.model = model_preset(preset);
+  configs.train = training_preset(configs.model.architecture);
   std::vector<SettingInfo> list;
   const Settings settings = all_settings(configs);
   for (const Setting& s : settings.all()) list.push_back({s.key, s.get(), s.range, s.help});

@@ -5,6 +5,15 @@
 
 namespace jumok {
 
+TrainConfig training_preset(Architecture architecture) {
+  TrainConfig c;
+  if (architecture != Architecture::kRnn) return c;
+  c.rate = 0.002;
+  c.warm_up = 1000;
+  c.dropout = 0.2;
+  return c;
+}
+
 Settings train_settings(TrainConfig& c) {
   Settings s;
   s.real("train.rate", c.rate, 0, 10, "peak learning rate; 0 takes the paper's 1 / sqrt(width · warm-up)");

@@ -10,19 +10,34 @@
 namespace jumok {
 namespace {
 
-// Every sentence's and head's weights, by `weights_of(sentence, head, place)`.
+// Adds a map of every sentence's and head's weights, by `weights_of(sentence, head, place)`, and what they came from.
 template <typename WeightsOf>
-void append_map(const Heads& h, const AttentionCall& call, WeightsOf weights_of) {
-  if (call.maps == nullptr || (!call.maps->only.empty() && call.maps->only != h.name)) return;
-  AttentionMaps::Map map{h.name, h.heads, {}};
-  for (size_t b = 0; b < call.rows.query_begin.size(); ++b) {
+void append_map(const Heads& h, const QueryKeyValue& x, const Variable& mixed, const AttentionParts& like, const AttentionCall& call,
+                WeightsOf weights_of) {
+  AttentionMaps::Map map{h.name, h.heads, {}, {}};
+  const AttentionRows& rows = call.rows;
+  for (size_t b = 0; b < rows.query_begin.size(); ++b) {
     for (int head = 0; head < h.heads; ++head) {
-      map.weights.emplace_back(static_cast<size_t>(call.rows.query_length[b]) * call.rows.key_length[b]);
+      map.weights.emplace_back(static_cast<size_t>(rows.query_length[b]) * rows.key_length[b]);
       weights_of(static_cast<int>(b), head, map.weights.back().data());
     }
+    if (!call.maps->parts) continue;
+    AttentionParts p = like;
+    const auto copy = [](const Tensor& from, int64_t begin, int64_t count) {
+      NumberTable table(count, from.columns);
+      table.put(0, from, begin, count);
+      return table;
+    };
+    p.query = copy(x.q.value, rows.query_begin[b], rows.query_length[b]);
+    p.key = copy(x.k.value, rows.key_begin[b], rows.key_length[b]);
+    p.value = copy(x.v.value, rows.key_begin[b], rows.key_length[b]);
+    p.mixed = copy(mixed.value, rows.query_begin[b], rows.query_length[b]);
+    map.parts.push_back(std::move(p));
   }
   call.maps->maps.push_back(std::move(map));
 }
+
+bool wants_map(const Heads& h, const AttentionCall& call) { return call.maps != nullptr && call.maps->wants(h.name); }
 
 Variable additive(Context& context, const Heads& h, const QueryKeyValue& x, const AttentionCall& call) {
   RowAttentionInput in;
@@ -34,8 +49,15 @@ Variable additive(Context& context, const Heads& h, const QueryKeyValue& x, cons
   in.score = kernels::RowScore::kAdditive;
   in.heads = h.heads;
   in.dropout = context.next_dropout(call.dropout.row_keys, call.dropout.rate);
-  append_map(h, call, [&](int sentence, int head, float* weights) { row_attention_weights(context, in, sentence, head, weights); });
-  return row_attention(context, in);
+  const Variable mixed = row_attention(context, in);
+  if (wants_map(h, call)) {
+    AttentionParts like;
+    like.score = Score::kAdditive;
+    const Tensor v = context.value(h.vector);
+    like.vector.assign(v.data, v.data + v.columns);
+    append_map(h, x, mixed, like, call, [&](int b, int head, float* w) { row_attention_weights(context, in, b, head, w); });
+  }
+  return mixed;
 }
 
 Variable dot(Context& context, const Heads& h, const QueryKeyValue& x, const AttentionCall& call) {
@@ -48,8 +70,15 @@ Variable dot(Context& context, const Heads& h, const QueryKeyValue& x, const Att
   if (h.scale) in.scale = 1 / std::sqrt(static_cast<float>(x.q.value.columns / h.heads));
   in.causal = call.causal;
   in.dropout = context.next_dropout(call.dropout.row_keys, call.dropout.rate);
-  append_map(h, call, [&](int sentence, int head, float* weights) { scaled_dot_weights(in, sentence, head, weights); });
-  return scaled_dot(context, in);
+  const Variable mixed = scaled_dot(context, in);
+  if (wants_map(h, call)) {
+    AttentionParts like;
+    like.score = h.scale ? Score::kScaledDot : Score::kDot;
+    like.scale = in.scale;
+    like.causal = in.causal;
+    append_map(h, x, mixed, like, call, [&](int b, int head, float* w) { scaled_dot_weights(in, b, head, w); });
+  }
+  return mixed;
 }
 
 Heads make_heads(ParameterLayout& layout, const std::string& name, const HeadOptions& o) {
@@ -70,7 +99,15 @@ bool projects_value(const HeadOptions& o) { return o.value && o.sharing == Shari
 }  // namespace
 
 Variable Heads::operator()(Context& context, const QueryKeyValue& x, const AttentionCall& call) const {
-  return output(context, vector.exists() ? additive(context, *this, x, call) : dot(context, *this, x, call));
+  const Variable y = output(context, vector.exists() ? additive(context, *this, x, call) : dot(context, *this, x, call));
+  if (wants_map(*this, call) && call.maps->parts) {
+    std::vector<AttentionParts>& parts = call.maps->maps.back().parts;
+    for (size_t b = 0; b < parts.size(); ++b) {
+      parts[b].output = NumberTable(call.rows.query_length[b], y.value.columns);
+      parts[b].output.put(0, y.value, call.rows.query_begin[b], call.rows.query_length[b]);
+    }
+  }
+  return y;
 }
 
 SelfAttention SelfAttention::make(ParameterLayout& layout, const std::string& name, const HeadOptions& o) {

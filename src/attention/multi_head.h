@@ -6,23 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "attention/attention_maps.h"
 #include "attention/mechanism.h"
 #include "autograd/scaled_dot.h"
 #include "nn/fused_linear.h"
 #include "nn/layer_norm.h"
 
 namespace jumok {
-
-// Asks for the weights of the attentions a pass goes through; every attention appends to `maps`.
-struct AttentionMaps {
-  struct Map {
-    std::string name;  // "encoder.layers.0.self_attention", …
-    int heads = 0;
-    std::vector<std::vector<float>> weights;  // [sentence · H + head]: T × S row-major, before dropout
-  };
-  std::string only;  // the one attention wanted, by name; empty: all
-  std::vector<Map> maps;
-};
 
 // Rows, rule and dropout of one call.
 struct AttentionCall {

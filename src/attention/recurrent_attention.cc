@@ -1,7 +1,7 @@
 #include "attention/recurrent_attention.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "autograd/row_attention.h"
 
@@ -15,17 +15,47 @@ kernels::RowScore kernel_of(Score score) {
 
 bool is_scaled(Score score) { return score == Score::kScaledDot || score == Score::kMultiHead; }
 
-// The weights of every group of rows, laid into the map at their sentence and target positions.
-void fill_map(const Context& context, const RowAttentionInput& in, const RecurrentCall& call) {
+// The parts of a sentence, laid down at the target positions of its rows [at, at + count) from row `begin` of the call.
+void fill_parts(const Context& context, const RowAttentionInput& in, const Variable& mixed, size_t g, int64_t at, AttentionParts& parts) {
+  const int64_t begin = in.rows.query_begin[g], count = in.rows.query_length[g];
+  parts.scale = in.scale;
+  if (parts.key.rows == 0 && in.k.value) {
+    parts.key = NumberTable(in.rows.key_length[g], in.k.value.columns);
+    parts.key.put(0, in.k.value, in.rows.key_begin[g], in.rows.key_length[g]);
+  }
+  if (parts.value.rows == 0) {
+    parts.value = NumberTable(in.rows.key_length[g], in.v.value.columns);
+    parts.value.put(0, in.v.value, in.rows.key_begin[g], in.rows.key_length[g]);
+  }
+  if (in.u.exists() && parts.vector.empty()) parts.vector.assign(context.value(in.u).data, context.value(in.u).data + in.u.columns);
+  parts.query.put(at, in.q.value, begin, count);
+  parts.mixed.put(at, mixed.value, begin, count);
+  if (!in.centre.value) return;
+  parts.centre.resize(static_cast<size_t>(parts.query.rows));
+  for (int64_t i = 0; i < count; ++i) parts.centre[static_cast<size_t>(at + i)] = in.centre.value.row(begin + i)[0];
+}
+
+// The weights of every group of rows, laid into the map at their sentence and target positions; their parts too, where the map has room for
+// them.
+void fill_map(const Context& context, const RowAttentionInput& in, const Variable& mixed, Score score, const RecurrentCall& call) {
   for (size_t g = 0; g < call.sentence.size(); ++g) {
     const size_t s = static_cast<size_t>(in.rows.key_length[g]), t = static_cast<size_t>(in.rows.query_length[g]);
+    const auto at = static_cast<size_t>(call.position[static_cast<size_t>(in.rows.query_begin[g])]);
     std::vector<float> weights(t * s);
     for (int h = 0; h < in.heads; ++h) {
       row_attention_weights(context, in, static_cast<int>(g), h, weights.data());
       std::vector<float>& whole = call.map->weights[static_cast<size_t>(call.sentence[g] * in.heads + h)];
-      const size_t first = static_cast<size_t>(call.position[static_cast<size_t>(in.rows.query_begin[g])]);
-      std::memcpy(whole.data() + first * s, weights.data(), weights.size() * sizeof(float));
+      std::copy(weights.begin(), weights.end(), whole.begin() + static_cast<int64_t>(at * s));
     }
+    if (call.map->parts.empty()) continue;
+    AttentionParts& parts = call.map->parts[static_cast<size_t>(call.sentence[g])];
+    const auto length = static_cast<int64_t>(call.map->weights[static_cast<size_t>(call.sentence[g] * in.heads)].size() / s);  // T
+    parts.score = score;
+    if (parts.query.rows == 0) {
+      parts.query = NumberTable(length, in.q.value.columns);
+      parts.mixed = NumberTable(length, mixed.value.columns);
+    }
+    fill_parts(context, in, mixed, g, static_cast<int64_t>(at), parts);
   }
 }
 
@@ -80,8 +110,8 @@ Variable RecurrentAttention::operator()(Context& context, const Variable& q, con
   in.first = ranges.first;
   in.last = ranges.last;
   in.dropout = context.next_dropout(call.dropout.row_keys, call.dropout.rate);
-  if (call.map != nullptr) fill_map(context, in, call);
   const Variable c = row_attention(context, in);
+  if (call.map != nullptr) fill_map(context, in, c, options_.score, call);
   return output_.exists() ? linear(context, c, memory.output) : c;
 }
 

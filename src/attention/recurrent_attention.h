@@ -44,7 +44,8 @@ struct RecurrentCall {
   std::span<const int32_t> position;  // [Nq] target position t of each query row
   std::span<const int32_t> sentence;  // [groups of rows] the sentence each group belongs to, for the maps
   RowDropout dropout;                 // on the weights
-  AttentionMaps::Map* map = nullptr;  // wanted weights: [sentence · H + head] T × S each, already of the right size; null: none
+  AttentionMaps::Map* map =
+      nullptr;  // wanted weights: [sentence · H + head] T × S each, already of the right size, and parts [sentence], if wanted; null: none
 };
 
 class RecurrentAttention {

@@ -151,7 +151,8 @@ RnnDecoder::Output run_steps(Context& context, const RnnDecoder& decoder, const 
 }
 
 AttentionMaps::Map empty_map(const std::string& name, int heads, const PairBatch& batch) {
-  AttentionMaps::Map map{name, heads, {}};
+  AttentionMaps::Map map{name, heads, {}, {}};
+  if (batch.maps->parts) map.parts.resize(batch.source.begin.size());
   for (size_t b = 0; b < batch.source.begin.size(); ++b) {
     const size_t cells = static_cast<size_t>(batch.target.input.length[b]) * batch.source.length[b];
     for (int h = 0; h < heads; ++h) map.weights.emplace_back(cells);

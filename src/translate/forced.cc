@@ -24,7 +24,9 @@ void keep_maps(AttentionMaps& maps, const std::vector<int32_t>& batch, std::vect
   for (AttentionMaps::Map& map : maps.maps) {
     for (size_t b = 0; b < batch.size(); ++b) {
       const auto first = map.weights.begin() + static_cast<int64_t>(b) * map.heads;
-      results[batch[b]].maps.push_back({map.name, map.heads, {std::make_move_iterator(first), std::make_move_iterator(first + map.heads)}});
+      AttentionMaps::Map own{map.name, map.heads, {std::make_move_iterator(first), std::make_move_iterator(first + map.heads)}, {}};
+      if (!map.parts.empty()) own.parts.push_back(std::move(map.parts[b]));
+      results[batch[b]].maps.push_back(std::move(own));
     }
   }
 }
@@ -44,6 +46,7 @@ void force_batch(const EncoderDecoder& model, Context& context, const std::vecto
   PairBatch pair_batch{source, target};
   AttentionMaps maps;
   maps.only = options.only;
+  maps.parts = options.parts;
   if (options.maps) pair_batch.maps = &maps;
   pair_batch.forbidden = options.forbidden;
   std::vector<float> nll(target.labels.size());

@@ -22,6 +22,7 @@ struct Forced {
 
 struct ForcedOptions {
   bool maps = false;
+  bool parts = false;              // with maps: also the queries, keys and values they came from
   std::string only;                // the one attention wanted, by name; empty: all
   std::vector<int32_t> forbidden;  // symbols left out of the normalisation, as the search leaves them out
   int64_t batch_rows = 2048;       // most rows of either side computed at once

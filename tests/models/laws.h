@@ -165,4 +165,41 @@ inline void expect_bits_do_not_depend_on_batch(const EncoderDecoder& model, cons
   }
 }
 
+// The weights are the softmax of the scores that queries and keys give again in float64 (within a local window: of those seen, times the
+// Gaussian), and the mix is the weighted sum of the values.
+inline void expect_parts_explain_weights(const EncoderDecoder& model, const Packed& packed) {
+  const std::vector<float> block = random_parameters(model, 9);
+  Arena arena;
+  Context context{arena, block.data()};
+  AttentionMaps maps;
+  maps.parts = true;
+  PairBatch batch = packed.batch();
+  batch.maps = &maps;
+  std::vector<float> nll(packed.target.labels.size());
+  model.nll(context, batch, nll.data());
+  for (const auto& map : maps.maps) {
+    ASSERT_EQ(map.parts.size() * map.heads, map.weights.size()) << map.name;
+    for (size_t i = 0; i < map.weights.size(); ++i) {
+      const AttentionParts& p = map.parts[i / map.heads];
+      const int head = static_cast<int>(i) % map.heads;
+      const std::vector<double> scores = scores_of(p, map.heads, head);
+      ASSERT_EQ(scores.size(), map.weights[i].size()) << map.name;
+      const int64_t columns = p.value.rows, width = p.value.columns / map.heads;
+      for (int64_t t = 0; t < p.query.rows; ++t) {
+        const float* w = &map.weights[i][t * columns];
+        double sum = 0;
+        for (int64_t s = 0; s < columns; ++s) sum += w[s] > 0 ? std::exp(scores[t * columns + s]) : 0;
+        for (int64_t s = 0; s < columns && p.centre.empty(); ++s) {
+          EXPECT_NEAR(w[s], w[s] > 0 ? std::exp(scores[t * columns + s]) / sum : 0, 1e-5) << map.name;
+        }
+        for (int64_t c = head * width; c < (head + 1) * width; ++c) {
+          double mix = 0;
+          for (int64_t s = 0; s < columns; ++s) mix += static_cast<double>(w[s]) * p.value.row(s)[c];
+          EXPECT_NEAR(p.mixed.row(t)[c], mix, 1e-5) << map.name;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace jumok

@@ -87,6 +87,8 @@ TEST_P(Mechanisms, ReturnedWeightsAreThoseOfTheirMechanism) {
   }
 }
 
+TEST_P(Mechanisms, QueriesKeysAndValuesExplainWeightsAndMix) { expect_parts_explain_weights(model(), Packed(random_pairs(3, 7, 11, 8))); }
+
 INSTANTIATE_TEST_SUITE_P(
     All, Mechanisms,
     testing::Values(

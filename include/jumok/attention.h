@@ -79,12 +79,12 @@ struct Sequences {
 
 // Which pairs (query i, key j of a sentence) may attend: those that every rule given allows. Query i stands at position offset + i.
 struct Rules {
-  bool causal = false;               // j <= position
-  int64_t left = -1, right = -1;     // position - left <= j <= position + right; -1: no limit on that side
-  std::optional<int64_t> offset;     // of all sentences; unset: S - T of each sentence, the queries are the newest positions
-  const int64_t* offsets = nullptr;  // [B] one a sentence; at most one of the two
-  Pairs<const uint8_t> mask;         // true (not 0) = may attend
-  Pairs<const float> bias;           // added to the score; -inf blocks the pair, a finite value never does
+  bool causal = false;                 // j <= position
+  int64_t left = -1, right = -1;       // position - left <= j <= position + right; -1: no limit on that side
+  std::optional<int64_t> offset = {};  // of all sentences; unset: S - T of each sentence, the queries are the newest positions
+  const int64_t* offsets = nullptr;    // [B] one a sentence; at most one of the two
+  Pairs<const uint8_t> mask = {};      // true (not 0) = may attend
+  Pairs<const float> bias = {};        // added to the score; -inf blocks the pair, a finite value never does
 };
 
 // Inverted dropout on the weights: each is 0 with probability `rate`, else multiplied by 1 / (1 - rate). Which ones is a function of (seed,
@@ -95,14 +95,14 @@ struct Dropout {
 };
 
 struct Problem {
-  ConstView q;  // [B, H, T, d_k]; packed: [1, H, N, d_k]
-  ConstView k;  // [B, G, S, d_k], H a multiple of G: key/value head g serves the query heads [g · H/G, (g + 1) · H/G)
-  ConstView v;  // [B, G, S, d_v]
-  Sequences queries, keys;
-  int64_t sentences = 0;       // B where q or k is packed
-  std::optional<float> scale;  // unset: 1/√d_k
-  Rules rules;
-  Dropout dropout;
+  ConstView q = {};  // [B, H, T, d_k]; packed: [1, H, N, d_k]
+  ConstView k = {};  // [B, G, S, d_k], H a multiple of G: key/value head g serves the query heads [g · H/G, (g + 1) · H/G)
+  ConstView v = {};  // [B, G, S, d_v]
+  Sequences queries = {}, keys = {};
+  int64_t sentences = 0;            // B where q or k is packed
+  std::optional<float> scale = {};  // unset: 1/√d_k
+  Rules rules = {};
+  Dropout dropout = {};
 };
 
 // How to run. Results do not depend on it, bit for bit.
@@ -116,7 +116,8 @@ struct Run {
 // of Σ_j exp(e_ij), -inf for a row with nothing allowed. Rows past a sentence's length get 0 and -inf; rows of no packed sentence are not
 // touched.
 struct Result {
-  View out, lse;  // lse.data null: not wanted
+  View out = {};
+  View lse = {};  // data null: not wanted
 };
 void forward(const Problem& problem, const Result& result, const Run& run = {});
 size_t forward_workspace(const Problem& problem, int threads = 1);
@@ -127,9 +128,9 @@ size_t forward_workspace(const Problem& problem, int threads = 1);
 // 6e-8 · |lse|. Sentences that share keys (batch_stride 0, or packed rows that overlap) add up, and then run on one
 // thread; so do all where dbias broadcasts over sentences or heads.
 struct Gradient {
-  ConstView out, dout, lse;
-  View dq, dk, dv;
-  Pairs<float> dbias;  // data null: not wanted
+  ConstView out = {}, dout = {}, lse = {};
+  View dq = {}, dk = {}, dv = {};
+  Pairs<float> dbias = {};  // data null: not wanted
   bool accumulate = false;
 };
 void backward(const Problem& problem, const Gradient& gradient, const Run& run = {});

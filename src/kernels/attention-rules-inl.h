@@ -46,6 +46,16 @@ HWY_INLINE ConstRows f32_rows(const HeadRows& x, int64_t begin, int64_t count, i
   return {staging, count, width, kTileColumns};
 }
 
+// The same copied into `to` [count, kTileColumns], columns padded with zeros to whole vectors.
+HWY_INLINE void load_rows(const HeadRows& x, int64_t begin, int64_t count, int64_t column, int64_t width, float* to) {
+  if (x.f32()) return pack_rows(x.row(begin) + column, x.stride, count, width, to, kTileColumns);
+  for (int64_t r = 0; r < count; ++r) {
+    float* row = to + r * kTileColumns;
+    widen_row(x.half_row(begin + r) + column, x.storage, width, row);
+    std::fill(row + width, row + round_up(width, kLanes), 0.0f);
+  }
+}
+
 inline bool f32_finite(const float* x, int64_t n) {
   const F32 d;
   Vec32 sum = hn::Zero(d);  // x - x is 0, or NaN where x is not finite

@@ -61,17 +61,24 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const float* const* rows, int64_t c) {
 }
 
 // Columns [c, c + 4) of kLanes rows become four vectors whose lanes are the rows.
-HWY_INLINE void transpose_four(const float* const* rows, int64_t c, float* packed, int64_t stride) {
+HWY_INLINE void turn_four(const float* const* rows, int64_t c, Vec32* columns) {
   const F32 d;
   const hn::Repartition<double, F32> wide;
   const Vec32 a = load_blocks(d, rows, c), b = load_blocks(d, rows + 1, c);
   const Vec32 e = load_blocks(d, rows + 2, c), f = load_blocks(d, rows + 3, c);
   const auto ab01 = hn::BitCast(wide, hn::InterleaveLower(d, a, b)), ab23 = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
   const auto ef01 = hn::BitCast(wide, hn::InterleaveLower(d, e, f)), ef23 = hn::BitCast(wide, hn::InterleaveUpper(d, e, f));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab01, ef01)), d, packed);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab01, ef01)), d, packed + stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab23, ef23)), d, packed + 2 * stride);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab23, ef23)), d, packed + 3 * stride);
+  columns[0] = hn::BitCast(d, hn::InterleaveLower(wide, ab01, ef01));
+  columns[1] = hn::BitCast(d, hn::InterleaveUpper(wide, ab01, ef01));
+  columns[2] = hn::BitCast(d, hn::InterleaveLower(wide, ab23, ef23));
+  columns[3] = hn::BitCast(d, hn::InterleaveUpper(wide, ab23, ef23));
+}
+
+HWY_INLINE void transpose_four(const float* const* rows, int64_t c, float* packed, int64_t stride) {
+  const F32 d;
+  Vec32 columns[4];
+  turn_four(rows, c, columns);
+  for (int i = 0; i < 4; ++i) hn::StoreU(columns[i], d, packed + i * stride);
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

@@ -9,6 +9,7 @@
 
 #include "kernels/attention-rules-inl.h"
 #include "kernels/attention-softmax-inl.h"
+#include "kernels/attention-step-inl.h"
 #include "kernels/attention-tile-inl.h"
 #include "kernels/attention_head.h"
 
@@ -29,11 +30,29 @@ struct ForwardTile {
   bool finite;                                        // the values of the key tile; known where pairs are blocked by rules
 };
 
+// scores of a few queries, whose keys no others of the block read.
+void score_few(const AttentionHead& h, Range rows, Range keys, ForwardTile& tile) {
+  ScoreTask task{nullptr, 0, nullptr, 0, 0, tile.weights, kTileKeys, 1.0f, false};
+  for (int64_t c = 0; c < h.key_width; c += kTileColumns) {
+    task.width = std::min(kTileColumns, h.key_width - c);
+    const ConstRows q = f32_rows(h.q, rows.begin, rows.size(), c, task.width, tile.wide);
+    const ConstRows k = f32_rows(h.k, keys.begin, keys.size(), c, task.width, tile.keys);
+    task.q = q.data;
+    task.q_stride = q.stride;
+    task.packed = k.data;
+    task.stride = k.stride;
+    task.resume = c > 0;
+    task.scale = c + kTileColumns >= h.key_width ? h.scale : 1.0f;
+    score_step(task, rows.size(), std::min(h.limit(rows.end - 1), keys.end) - keys.begin);
+  }
+}
+
 // scores of the queries `rows` with the keys `keys`, before the rules; wide heads in chunks of columns. The packed tile serves all query
 // tiles of a block when one chunk holds the head: it is packed when `pack` says so.
 void score_tile(const AttentionHead& h, Range rows, Range keys, bool pack, ForwardTile& tile) {
   ScoreTask task{nullptr, 0, tile.keys, round_up(keys.size(), kLanes), 0, tile.weights, kTileKeys, 1.0f, false};
   if (h.key_width == 0) std::memset(tile.weights, 0, sizeof tile.weights);
+  if (pack && rows.size() <= kMaxRows) return score_few(h, rows, keys, tile);
   for (int64_t c = 0; c < h.key_width; c += kTileColumns) {
     task.width = std::min(kTileColumns, h.key_width - c);
     if (pack || h.key_width > kTileColumns) {
@@ -105,8 +124,7 @@ void mix_tile(const AttentionHead& h, Range rows, Range keys, bool pack, bool re
     task.x = in_place ? h.v.row(keys.begin) + c : tile.values;
     task.x_stride = in_place ? h.v.stride : kTileColumns;
     if (!in_place && (pack || h.value_width > kTileColumns)) {
-      const ConstRows v = f32_rows(h.v, keys.begin, keys.size(), c, task.columns, tile.wide);
-      pack_rows(v.data, v.stride, keys.size(), task.columns, tile.values, kTileColumns);
+      load_rows(h.v, keys.begin, keys.size(), c, task.columns, tile.values);
     }
     if (!tile.finite) {
       for (int64_t r = 0; r < rows.size(); ++r) {

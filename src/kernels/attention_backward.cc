@@ -124,8 +124,7 @@ void query_gradient(const AttentionHead& h, const HeadGradient& g, Range rows, R
     task.columns = std::min(kTileColumns, h.key_width - c);
     task.y = g.dq.row(rows.begin) + c;
     if (pack || h.key_width > kTileColumns) {
-      const ConstRows k = f32_rows(h.k, keys.begin, keys.size(), c, task.columns, tile.wide);
-      pack_rows(k.data, k.stride, keys.size(), task.columns, tile.key_rows, kTileColumns);
+      load_rows(h.k, keys.begin, keys.size(), c, task.columns, tile.key_rows);
     }
     if (!tile.keys_finite) {
       for (int64_t r = 0; r < rows.size(); ++r) {

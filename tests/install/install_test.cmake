@@ -49,4 +49,9 @@ file(WRITE "${work}/reference" "the cat sat on a mat\n")
 run("${work}/examples/evaluate" "${work}/hypothesis" "${work}/reference")
 expect("BLEU = 53.73 ")
 expect("chrF2 = 72.08")
+
+# The worked example of docs/attention-library.md, by hand: softmax(1.584/√2, -0.318/√2) = 0.793, 0.207; 12 words attend.
+run("${work}/examples/attention")
+expect("weights: cat 0.793, car 0.207; context (0.676, 0.514)")
+expect("dv of one column sums to 12.000")
 file(REMOVE_RECURSE "${work}")

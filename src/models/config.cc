@@ -5,8 +5,8 @@
 namespace jumok {
 namespace {
 
-constexpr std::pair<const char*, Architecture> kArchitectures[] = {{"transformer", Architecture::kTransformer},
-                                                                   {"rnn", Architecture::kRnn}};
+constexpr std::pair<const char*, Architecture> kArchitectures[] = {
+    {"transformer", Architecture::kTransformer}, {"rnn", Architecture::kRnn}, {"language-model", Architecture::kLanguageModel}};
 
 struct TransformerPreset {
   const char* name;
@@ -20,6 +20,12 @@ constexpr TransformerPreset kTransformers[] = {
     {"transformer-big", 6, 1024, 16, 4096},
 };
 
+// Decoder-only; the shapes are ours: small has the depth of GPT (Radford et al. 2018 §4.1) at half its width.
+constexpr TransformerPreset kLanguageModels[] = {
+    {"lm-tiny", 4, 128, 4, 512},
+    {"lm-small", 12, 384, 6, 1536},
+};
+
 // The mechanism of each paper; the widths are ours (D = 256, one layer a side).
 struct RnnPreset {
   const char* name;
@@ -30,9 +36,10 @@ constexpr RnnPreset kRnns[] = {
     {"rnn-luong-general", Score::kGeneral}, {"rnn-luong-concat", Score::kConcat}, {"rnn-luong-location", Score::kLocation},
 };
 
-ModelConfig transformer(const TransformerPreset& p) {
-  ModelConfig c;
-  c.encoder_layers = c.decoder_layers = p.layers;
+ModelConfig transformer(const TransformerPreset& p, Architecture architecture) {
+  ModelConfig c = empty_config(architecture);
+  c.decoder_layers = p.layers;
+  if (architecture == Architecture::kTransformer) c.encoder_layers = p.layers;
   c.width = p.width;
   c.heads = p.heads;
   c.feed_forward_width = p.feed_forward;
@@ -72,9 +79,7 @@ void validate_heads(const HeadOptions& h) {
         "cross-attention.score = dot: keys are not projected, so values cannot share their projection; set attention.sharing=separate");
 }
 
-Settings transformer_settings(ModelConfig& c) {
-  Settings s;
-  s.integer("encoder.layers", c.encoder_layers, 1, 64, "layers of the encoder");
+void add_stack_settings(Settings& s, ModelConfig& c) {
   s.integer("decoder.layers", c.decoder_layers, 1, 64, "layers of the decoder");
   s.integer("model.width", c.width, 8, 8192, "width D of every layer's input and output");
   s.integer("attention.heads", c.heads, 1, 128, "attention heads H; must divide the width");
@@ -93,9 +98,25 @@ Settings transformer_settings(ModelConfig& c) {
   s.choice<Sharing>("attention.sharing", h.sharing,
                     {{"separate", Sharing::kSeparate}, {"key-is-value", Sharing::kKeyIsValue}, {"one", Sharing::kOne}},
                     "W_Q, W_K and W_V are three matrices, or W_V is W_K, or all are one");
-  s.choice<Score>("cross-attention.score", h.score,
+}
+
+Settings transformer_settings(ModelConfig& c) {
+  Settings s;
+  s.integer("encoder.layers", c.encoder_layers, 1, 64, "layers of the encoder");
+  add_stack_settings(s, c);
+  s.choice<Score>("cross-attention.score", c.head_options.score,
                   {{"scaled-dot", Score::kScaledDot}, {"additive", Score::kAdditive}, {"dot", Score::kDot}, {"general", Score::kGeneral}},
                   "how the decoder's states are compared with the encoder's");
+  return s;
+}
+
+constexpr char kTyingHelp[] = "which embeddings share one matrix; all needs a joint vocabulary";
+
+// No source: `all` ties the symbols read to those written.
+Settings language_model_settings(ModelConfig& c) {
+  Settings s;
+  add_stack_settings(s, c);
+  s.choice<Tying>("embedding.tying", c.tying, {{"all", Tying::kAll}, {"none", Tying::kNone}}, kTyingHelp);
   return s;
 }
 
@@ -112,7 +133,7 @@ Architecture parse_architecture(const std::string& name) {
   for (const auto& [known, a] : kArchitectures) {
     if (name == known) return a;
   }
-  fail("architecture \"{}\": expected transformer or rnn", name);
+  fail("architecture \"{}\": expected transformer, rnn or language-model", name);
 }
 
 ModelConfig empty_config(Architecture architecture) {
@@ -122,6 +143,7 @@ ModelConfig empty_config(Architecture architecture) {
     c.heads = 1;
     c.max_positions = 65536;  // a recurrent model has no last position; a length still has to fit a packed batch
   }
+  if (architecture == Architecture::kLanguageModel) c.encoder_layers = 0;
   return c;
 }
 
@@ -136,9 +158,10 @@ void ModelConfig::validate() const {
 }
 
 Settings model_settings(ModelConfig& c) {
+  if (c.architecture == Architecture::kLanguageModel) return language_model_settings(c);
   Settings s = c.architecture == Architecture::kRnn ? rnn_settings(c) : transformer_settings(c);
   s.choice<Tying>("embedding.tying", c.tying, {{"all", Tying::kAll}, {"target-output", Tying::kTargetOutput}, {"none", Tying::kNone}},
-                  "which embeddings share one matrix; all needs a joint vocabulary");
+                  kTyingHelp);
   return s;
 }
 
@@ -146,12 +169,16 @@ std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const TransformerPreset& p : kTransformers) names.push_back(p.name);
   for (const RnnPreset& p : kRnns) names.push_back(p.name);
+  for (const TransformerPreset& p : kLanguageModels) names.push_back(p.name);
   return names;
 }
 
 ModelConfig model_preset(const std::string& name) {
   for (const TransformerPreset& p : kTransformers) {
-    if (name == p.name) return transformer(p);
+    if (name == p.name) return transformer(p, Architecture::kTransformer);
+  }
+  for (const TransformerPreset& p : kLanguageModels) {
+    if (name == p.name) return transformer(p, Architecture::kLanguageModel);
   }
   for (const RnnPreset& p : kRnns) {
     if (name == p.name) return recurrent(p);

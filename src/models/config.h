@@ -14,7 +14,7 @@ enum class Norm { kPre, kPost };  // LN before the sublayer (as today) or after 
 enum class Positions { kSinusoidal, kLearned, kNone };
 enum class Tying { kAll, kTargetOutput, kNone };  // which of source embedding, target embedding, output weight are one matrix
 
-enum class Architecture { kTransformer, kRnn };
+enum class Architecture { kTransformer, kRnn, kLanguageModel };
 
 struct ModelConfig {
   Architecture architecture = Architecture::kTransformer;
@@ -36,7 +36,7 @@ struct ModelConfig {
   void validate() const;
 };
 
-// "transformer" or "rnn", as config.json has it; parse throws Error.
+// "transformer", "rnn" or "language-model", as config.json has it; parse throws Error.
 std::string architecture_name(Architecture architecture);
 Architecture parse_architecture(const std::string& name);
 
@@ -50,8 +50,8 @@ Settings rnn_settings(ModelConfig& config);
 // The table of a config's options, those of its architecture; refers to `config`.
 Settings model_settings(ModelConfig& config);
 
-// "transformer-tiny", "-small", "-base", "-big"; "rnn-none", "rnn-bahdanau", "rnn-luong-dot", "-general", "-concat", "-location"; throws
-// Error naming the valid ones.
+// "transformer-tiny", "-small", "-base", "-big"; "rnn-none", "rnn-bahdanau", "rnn-luong-dot", "-general", "-concat", "-location";
+// "lm-tiny", "lm-small"; throws Error naming the valid ones.
 ModelConfig model_preset(const std::string& name);
 std::vector<std::string> preset_names();
 

@@ -1,4 +1,5 @@
-// What every translation model offers, RNN or Transformer: a loss to train, probabilities to score, steps to search.
+// What every model offers, RNN or Transformer: a loss to train, probabilities to score, steps to search. A language model is one whose
+// sources are not read.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,4 @@
 // One position at a time: the Transformer's decoder with a key/value cache.
-#include <algorithm>
-#include <numeric>
-
 #include "attention/kv_cache.h"
 #include "models/transformer.h"
 
@@ -26,7 +23,7 @@ class TransformerStepper : public Stepper {
     arena_.reset();
     follow(parents);
     Context context{arena_, parameters_};
-    const PackedRows rows = one_row_each(symbols);
+    const PackedRows rows = one_row_each(symbols, position_);
     const Variable h = decode(context, rows);
     const int64_t count = static_cast<int64_t>(symbols.size());
     const std::span<float> logits = arena_.allocate<float>(count * vocabulary());
@@ -44,30 +41,15 @@ class TransformerStepper : public Stepper {
     cache_.follow(parents, position_);
   }
 
-  // Row r is sentence r of a packed batch whose sentences are one row long.
-  PackedRows one_row_each(std::span<const int32_t> symbols) const {
-    PackedRows rows;
-    rows.ids.assign(symbols.begin(), symbols.end());
-    rows.position.assign(symbols.size(), position_);
-    rows.begin.resize(symbols.size());
-    std::iota(rows.begin.begin(), rows.begin.end(), 0);
-    rows.length.assign(symbols.size(), 1);
-    return rows;
-  }
-
   Variable decode(Context& context, const PackedRows& rows) {
     const TransformerStack& stack = model_.decoder();
     const CrossRows cross_rows = group_by_sentence();
     const AttentionCall cross{{cross_rows.begin, cross_rows.length, cross_rows.key_begin, cross_rows.key_length}, false, {}, nullptr};
-    Stream x = model_.embed(context, model_.target_embedding(), {rows, {}, {}}, stack);
+    Stream x = stack.begin(context, model_.target_symbols()(context, {rows, {}, {}}));
     for (size_t l = 0; l < stack.layers.size(); ++l) {
-      const SelfAttention& self = stack.layers[l].self_attention;
-      const QueryKeyValue qkv = self.project(context, x.normed);
-      cache_.append(l, qkv.k.value, qkv.v.value);
-      const AttentionCall call{cache_.rows(rows.begin, rows.length), false, {}, nullptr};
-      const Variable a = self.heads(context, {qkv.q, {cache_.keys(l)}, {cache_.values(l)}}, call);
-      x = add_norm(context, x, a, stack.after_self_attention(l), stack.pre_norm, {});
-      x = model_.cross_and_feed_forward(context, l, x, memory_[2 * l], memory_[2 * l + 1], cross, {});
+      x = stack.self_attention_step(context, l, x, rows, cache_);
+      x = stack.cross_attention(context, l, x, memory_[2 * l], memory_[2 * l + 1], cross, {});
+      x = stack.feed_forward(context, l, x, {});
     }
     return x.normed;
   }

@@ -185,7 +185,7 @@ TEST_F(ModelFiles, FormatVersions) {
 
 TEST_F(ModelFiles, ConfigValuesThatAreUnknownOrDoNotFit) {
   const std::pair<std::function<void(Json&)>, std::vector<std::string>> cases[] = {
-      {[](Json& j) { j["architecture"] = "perceptron"; }, {"perceptron", "expected transformer or rnn"}},
+      {[](Json& j) { j["architecture"] = "perceptron"; }, {"perceptron", "expected transformer, rnn or language-model"}},
       {[](Json& j) { j["architecture"] = 5; }, {"architecture"}},
       {[](Json& j) { j.erase("architecture"); }, {"architecture", "nothing"}},
       {[](Json& j) { j["model"]["encoder.layer"] = 1; }, {"no setting \"encoder.layer\"", "encoder.layers"}},

@@ -1,0 +1,147 @@
+#include "lab/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "gemm/worker_threads.h"
+#include "models/model_files.h"
+#include "translate/decode.h"
+#include "translate/forced.h"
+
+namespace jumok {
+namespace {
+
+std::vector<std::string> pieces(const Subwords& subwords, const std::vector<int32_t>& ids) {
+  std::vector<std::string> out;
+  for (const int32_t id : ids) out.push_back(subwords.piece(id));
+  out.push_back("</s>");
+  return out;
+}
+
+std::string formula_of(const AttentionParts& p, int64_t width) {
+  switch (p.score) {
+    case Score::kScaledDot:
+    case Score::kMultiHead:
+      return fmt::format("e_j = q·k_j / √{}", width);
+    case Score::kAdditive:
+    case Score::kConcat:
+      return "e_j = v·tanh(q + k_j)";
+    case Score::kLocation:
+      return "e_j = (W q)_j";
+    default:
+      return "e_j = q·k_j";
+  }
+}
+
+// Where the symbol that is followed stands, or -1.
+int64_t row_of(const std::vector<std::string>& rows, const std::string& symbol) {
+  if (symbol.empty()) return std::max<int64_t>(0, static_cast<int64_t>(rows.size()) - 2);
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const std::string& r) { return r.find(symbol) != std::string::npos; });
+  return found == rows.end() ? -1 : found - rows.begin();
+}
+
+std::vector<float> part_of(const NumberTable& table, int64_t row, int heads, int head) {
+  const int64_t width = table.columns / heads;
+  const float* begin = table.row(row) + head * width;
+  return {begin, begin + width};
+}
+
+ExplainedQuery query_of(const ExplainedSentence& s, const AttentionMaps::Map& map, int64_t row, int head) {
+  const AttentionParts& p = map.parts.front();
+  const AttentionAxes axes = axes_of(s, map);
+  const auto columns = static_cast<int64_t>(axes.columns.size());
+  ExplainedQuery q;
+  q.attention = map.name;
+  q.heads = map.heads;
+  q.head = head;
+  q.symbol = axes.rows[static_cast<size_t>(row)];
+  q.keys = axes.columns;
+  q.formula = formula_of(p, p.query.columns / map.heads);
+  const std::vector<double> scores = scores_of(p, map.heads, head);
+  q.scores.assign(scores.begin() + row * columns, scores.begin() + (row + 1) * columns);
+  const std::vector<float>& weights = map.weights[static_cast<size_t>(head)];
+  q.weights.assign(weights.begin() + row * columns, weights.begin() + (row + 1) * columns);
+  q.query = part_of(p.query, row, map.heads, head);
+  q.mixed = part_of(p.mixed, row, map.heads, head);
+  if (p.output.rows > 0) q.output = part_of(p.output, row, 1, 0);
+  if (!p.centre.empty()) q.centre = p.centre[static_cast<size_t>(row)];
+  return q;
+}
+
+std::vector<ExplainedQuery> queries_of(const ExplainedSentence& s, const ExplainOptions& o) {
+  std::vector<ExplainedQuery> queries;
+  for (const AttentionMaps::Map& map : s.maps) {
+    const int64_t row = row_of(axes_of(s, map).rows, o.symbol);
+    if (row < 0) continue;
+    for (int h = 0; h < map.heads; ++h) {
+      if (o.head < 0 || o.head == h) queries.push_back(query_of(s, map, row, h));
+    }
+  }
+  return queries;
+}
+
+void check_found(const ExplainResult& r, const ExplainOptions& o) {
+  for (const ExplainedSentence& s : r.sentences) {
+    check(!s.maps.empty() || o.attention.empty(), "attention \"{}\": the model has none of that name", o.attention);
+    check(!s.maps.empty(), "the model has no attention to explain");
+    int heads = 0;
+    for (const AttentionMaps::Map& map : s.maps) heads = std::max(heads, map.heads);
+    check(o.head < heads, "head {}: expected 0 to {}", o.head, heads - 1);
+  }
+  for (const auto& queries : r.queries) check(!queries.empty(), "symbol \"{}\": neither the source nor its translation holds it", o.symbol);
+}
+
+// Source and target as symbols; the target is the given one or the greedy translation.
+SymbolPair pair_of(const LoadedModel& m, const std::string& source, const std::string& target, Workers& workers) {
+  SymbolPair pair;
+  pair.source = m.subwords.source->encode(source).ids;
+  check(!pair.source.empty(), "source \"{}\": expected a sentence", source);
+  if (!target.empty()) {
+    pair.target = m.subwords.target->encode(target).ids;
+    return pair;
+  }
+  DecodeOptions options;
+  options.search = translation_search();
+  options.search.beam = 1;
+  pair.target = decode(*m.model, m.parameters->data(), {pair.source}, options, workers).front().front().tokens;
+  return pair;
+}
+
+}  // namespace
+
+AttentionAxes axes_of(const ExplainedSentence& s, const AttentionMaps::Map& map) {
+  if (map.name.starts_with("encoder")) return {s.source_symbols, s.source_symbols};
+  if (!map.name.ends_with("self_attention")) return {s.target_symbols, s.source_symbols};
+  std::vector<std::string> fed = {"<s>"};
+  fed.insert(fed.end(), s.target_symbols.begin(), s.target_symbols.end() - 1);
+  return {fed, fed};
+}
+
+ExplainResult run_explain(const ExplainOptions& o) {
+  check(!o.sources.empty() && o.sources.size() <= 2, "expected one source, or two to stand side by side, found {}", o.sources.size());
+  const LoadedModel m = load_model(o.model);
+  Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
+  ExplainResult result;
+  result.symbol = o.symbol;
+  result.head = o.head;
+  ForcedOptions options;
+  options.maps = options.parts = true;
+  options.only = o.attention;
+  for (size_t i = 0; i < o.sources.size(); ++i) {
+    const SymbolPair pair = pair_of(m, o.sources[i], i == 0 ? o.target : "", workers);
+    ExplainedSentence s;
+    s.source = o.sources[i];
+    s.target = m.subwords.target->decode(pair.target);
+    s.source_symbols = pieces(*m.subwords.source, pair.source);
+    s.target_symbols = pieces(*m.subwords.target, pair.target);
+    s.maps = force(*m.model, m.parameters->data(), {pair}, options, workers).front().maps;
+    result.queries.push_back(queries_of(s, o));
+    result.sentences.push_back(std::move(s));
+  }
+  check_found(result, o);
+  return result;
+}
+
+}  // namespace jumok

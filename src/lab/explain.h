@@ -1,0 +1,65 @@
+// jumok lab explain: one sentence step by step through every attention of a model (query, scores, mask, softmax, mix, output), or two
+// sentences side by side: what changes in the weights of "it" when the end of the sentence changes.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/attention_maps.h"
+#include "lab/experiment.h"
+
+namespace jumok {
+
+struct ExplainOptions {
+  std::filesystem::path model;
+  std::vector<std::string> sources;  // one or two
+  std::string target;                // of the first source; empty: each source's own greedy translation
+  std::string attention;             // the one attention to explain, by name; empty: all
+  int head = -1;                     // -1: all
+  std::string symbol;                // the query to follow: the first symbol that holds this text; empty: the last before the end symbol
+  LabRun run;
+};
+
+// One sentence with what its attentions did.
+struct ExplainedSentence {
+  std::string source, target;
+  std::vector<std::string> source_symbols, target_symbols;  // with the end symbol; the target's are those that are predicted
+  std::vector<AttentionMaps::Map> maps;
+};
+
+// Rows of an attention are the positions that ask: source symbols in an encoder; in a decoder what is fed, START y_1 … (self-attention), or
+// what is predicted, y_1 … END (over the source).
+struct AttentionAxes {
+  std::vector<std::string> rows, columns;
+};
+AttentionAxes axes_of(const ExplainedSentence& sentence, const AttentionMaps::Map& map);
+
+// One query of one head, as numbers.
+struct ExplainedQuery {
+  std::string attention, formula;
+  int head = 0, heads = 1;
+  std::string symbol;
+  std::vector<std::string> keys;
+  std::vector<double> scores;  // -inf: blocked
+  std::vector<float> weights;
+  std::vector<float> query, mixed;  // [d_k], [d_v] of the head
+  std::vector<float> output;        // [D] after W_O, of all heads; empty where there is none
+  std::optional<float> centre;      // p_t of local-p
+};
+
+struct ExplainResult {
+  std::vector<ExplainedSentence> sentences;
+  std::vector<std::vector<ExplainedQuery>> queries;  // of each sentence, one an attention and head that has such a symbol
+  std::string symbol;
+  int head = -1;
+};
+
+// Throws Error on an unusable model, an attention or head that it does not have, or a symbol that no sentence holds.
+ExplainResult run_explain(const ExplainOptions& options);
+
+LabReport report_of(const ExplainResult& result);
+nlohmann::ordered_json to_json(const ExplainResult& result);
+
+}  // namespace jumok

@@ -1,0 +1,121 @@
+// The report of jumok lab explain: a section for each attention, a table for each head, the heads' maps.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lab/explain.h"
+#include "report/heat_map.h"
+
+namespace jumok {
+namespace {
+
+// The first numbers of a vector, and its length.
+std::string vector_text(const char* name, const std::vector<float>& v) {
+  constexpr size_t kShown = 6;
+  double square = 0;
+  std::string numbers;
+  for (size_t i = 0; i < v.size(); ++i) {
+    square += static_cast<double>(v[i]) * v[i];
+    if (i < kShown) numbers += fmt::format("{}{:.3f}", i == 0 ? "" : ", ", v[i]);
+  }
+  return fmt::format("{} = ({}{}), {} numbers of length {:.3f}", name, numbers, v.size() > kShown ? ", …" : "", v.size(),
+                     std::sqrt(square));
+}
+
+std::string score_text(double e) { return std::isinf(e) ? "blocked" : fmt::format("{:.3f}", e); }
+
+LabTable table_of(const ExplainedQuery& q) {
+  LabTable t{fmt::format("Head {} of {}, query \"{}\"", q.head, q.heads, q.symbol), {"key", "score e", "weight α"}, {}};
+  for (size_t j = 0; j < q.keys.size(); ++j) t.rows.push_back({q.keys[j], score_text(q.scores[j]), fmt::format("{:.3f}", q.weights[j])});
+  return t;
+}
+
+// The same query in two sentences: keys by position, since the sentences are meant to differ in a word or two.
+LabTable table_of(const ExplainedQuery& a, const ExplainedQuery& b) {
+  LabTable t{fmt::format("Head {} of {}, query \"{}\" and \"{}\"", a.head, a.heads, a.symbol, b.symbol),
+             {"key", "score e", "weight α", "key ", "score e ", "weight α ", "change of α"},
+             {}};
+  for (size_t j = 0; j < std::max(a.keys.size(), b.keys.size()); ++j) {
+    const bool in_a = j < a.keys.size(), in_b = j < b.keys.size();
+    t.rows.push_back({in_a ? a.keys[j] : "", in_a ? score_text(a.scores[j]) : "", in_a ? fmt::format("{:.3f}", a.weights[j]) : "",
+                      in_b ? b.keys[j] : "", in_b ? score_text(b.scores[j]) : "", in_b ? fmt::format("{:.3f}", b.weights[j]) : "",
+                      in_a && in_b ? fmt::format("{:+.3f}", b.weights[j] - a.weights[j]) : ""});
+  }
+  return t;
+}
+
+std::vector<std::string> steps_of(const ExplainedQuery& q) {
+  std::vector<std::string> texts = {fmt::format("Head {}: {}.", q.head, vector_text("q", q.query))};
+  if (q.centre) texts.back() += fmt::format(" Predicted centre p = {:.2f}.", *q.centre);
+  texts.push_back(fmt::format("Head {}: {}.", q.head, vector_text("c", q.mixed)));
+  if (!q.output.empty() && q.head == q.heads - 1) texts.push_back("All heads: " + vector_text("W_O [c_1; …] + b", q.output) + ".");
+  return texts;
+}
+
+const ExplainedQuery* partner(const ExplainResult& r, const ExplainedQuery& q) {
+  if (r.queries.size() < 2) return nullptr;
+  for (const ExplainedQuery& other : r.queries[1]) {
+    if (other.attention == q.attention && other.head == q.head) return &other;
+  }
+  return nullptr;
+}
+
+void add_maps(const ExplainResult& r, const std::string& attention, LabSection& section) {
+  for (const ExplainedSentence& s : r.sentences) {
+    for (const AttentionMaps::Map& map : s.maps) {
+      if (map.name != attention) continue;
+      const AttentionAxes axes = axes_of(s, map);
+      for (int h = 0; h < map.heads; ++h) {
+        if (r.head >= 0 && r.head != h) continue;
+        const std::string title = fmt::format("{}, head {}: {}", attention, h, s.source);
+        section.figures.push_back({heat_map_svg({axes.rows, axes.columns, map.weights[static_cast<size_t>(h)], title}), ""});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+LabReport report_of(const ExplainResult& r) {
+  LabReport report{"How the model attends, step by step", "", {}};
+  for (const ExplainedSentence& s : r.sentences)
+    report.question += fmt::format("{}\"{}\" → \"{}\"", report.question.empty() ? "" : "; ", s.source, s.target);
+  for (const ExplainedQuery& q : r.queries.front()) {
+    if (report.sections.empty() || report.sections.back().heading != q.attention) {
+      report.sections.push_back(
+          {q.attention, q.formula + "        α = softmax(e) over the keys allowed        c = Σ_j α_j v_j", {}, {}, {}});
+      add_maps(r, q.attention, report.sections.back());
+    }
+    LabSection& section = report.sections.back();
+    for (std::string& text : steps_of(q)) section.texts.push_back(std::move(text));
+    const ExplainedQuery* other = partner(r, q);
+    section.tables.push_back(other != nullptr ? table_of(q, *other) : table_of(q));
+  }
+  return report;
+}
+
+nlohmann::ordered_json to_json(const ExplainResult& r) {
+  nlohmann::ordered_json sentences = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < r.sentences.size(); ++i) {
+    nlohmann::ordered_json queries = nlohmann::ordered_json::array();
+    for (const ExplainedQuery& q : r.queries[i]) {
+      nlohmann::ordered_json scores = nlohmann::ordered_json::array();
+      for (const double e : q.scores)
+        scores.push_back(std::isinf(e) ? nlohmann::ordered_json() : nlohmann::ordered_json(e));  // null: blocked
+      queries.push_back({{"attention", q.attention},
+                         {"head", q.head},
+                         {"query_symbol", q.symbol},
+                         {"keys", q.keys},
+                         {"query", q.query},
+                         {"scores", scores},
+                         {"weights", q.weights},
+                         {"mixed", q.mixed},
+                         {"output", q.output}});
+    }
+    sentences.push_back({{"source", r.sentences[i].source}, {"target", r.sentences[i].target}, {"queries", queries}});
+  }
+  return {{"experiment", "explain"}, {"sentences", sentences}};
+}
+
+}  // namespace jumok

@@ -48,7 +48,7 @@ float log_sum_exp(const RunningSoftmax& s) {
   return s.sum > 0 ? s.max + hn::GetLane(hn::Log(d, hn::Set(d, s.sum))) : s.sum;  // a NaN stays one
 }
 
-// Of query i and the keys from `first` on, e their n scores:  e <- exp(e - base),  the sum returned. Scores that are all -inf: 0.
+// e <- exp(e - base), their sum returned. base -inf, where every score so far is: 0.
 float exponentials(float* e, int64_t n, float base) {
   const RowTag d;
   const RowVector b = hn::Set(d, base == kBlocked ? 0.0f : base);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bench_attention.h"
 #include "commands.h"
 #include "jumok/trainer.h"
 #include "lab/bench_train.h"
@@ -134,6 +135,7 @@ void add_bench(CLI::App& app, Command& command) {
   sub->require_subcommand(1);
   add_train_benchmark(*sub, o, command);
   add_translate_benchmark(*sub, o, command);
+  add_attention_benchmark(*sub, command);
 }
 
 }  // namespace jumok

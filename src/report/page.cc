@@ -11,15 +11,6 @@
 namespace jumok {
 namespace {
 
-// 12, -0.5, 1.2e-3, 45 %, 12k, ×1.5, 3.1 ± 0.2: a cell of figures, to be set right-aligned.
-bool is_number(std::string_view cell) {
-  if (cell.empty() || cell == "–" || cell == "-") return true;
-  const size_t digits = static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; }));
-  const size_t letters =
-      static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }));
-  return digits > 0 && letters <= 2 && cell.size() <= 24 && cell.find_first_of("0123456789") <= 3;
-}
-
 std::string table_row(std::string_view tag, const std::vector<std::string>& cells, const std::vector<bool>& numeric) {
   std::string html = "<tr>";
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -30,6 +21,14 @@ std::string table_row(std::string_view tag, const std::vector<std::string>& cell
 }
 
 }  // namespace
+
+bool Page::is_number(std::string_view cell) {
+  if (cell.empty() || cell == "–" || cell == "-") return true;
+  const size_t digits = static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; }));
+  const size_t letters =
+      static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }));
+  return digits > 0 && letters <= 2 && cell.size() <= 24 && cell.find_first_of("0123456789") <= 3;
+}
 
 Page::Page(std::string title) : title_(std::move(title)) {}
 

@@ -25,6 +25,9 @@ class Page {
 
   std::string html() const;  // the complete file
 
+  // A cell of figures, to be set right-aligned: 12, -0.5, 1.2e-3, 45 %, 12k, ×1.5, 3.1 ± 0.2; empty and – too.
+  static bool is_number(std::string_view cell);
+
  private:
   std::string title_, body_;
 };

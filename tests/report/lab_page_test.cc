@@ -1,0 +1,51 @@
+#include "report/lab_page.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "markup.h"
+#include "report/arrows.h"
+
+namespace jumok {
+namespace {
+
+TEST(TextTable, FiguresStandToTheRightAndWideCharactersTakeTwoColumns) {
+  EXPECT_EQ(text_table({"", {"word", "n"}, {{"단어", "1.5"}, {"x", "–"}, {"α≤β", "12"}}}),
+            "word    n\n"
+            "─────────\n"
+            "단어  1.5\n"
+            "x       –\n"
+            "α≤β    12\n");
+}
+
+TEST(TextTable, RowsOfAnotherLengthAreRefused) { EXPECT_THROW(text_table({"", {"a", "b"}, {{"1"}}}), Error); }
+
+TEST(LabReport, TextHoldsEverythingButThePictures) {
+  LabReport r{
+      "Title",
+      "Question?",
+      {{"Part", "a = b\nc = d", {std::string(70, 'x') + " " + std::string(40, 'y')}, {{"Below.", {"h"}, {{"1"}}}}, {{"<svg/>", "c"}}}}};
+  EXPECT_EQ(lab_text(r), "Title\nQuestion?\n\nPart\n\n    a = b\n    c = d\n\n" + std::string(70, 'x') + "\n" + std::string(40, 'y') +
+                             "\n\nh\n─\n1\nBelow.\n");
+}
+
+TEST(LabReport, ThePageIsSelfContainedAndEscaped) {
+  LabReport r{"<b>",
+              "a & b",
+              {{"<i>", "x < y", {"<p>"}, {{"<c>", {"<h>"}, {{"<d>"}}}}, {{arrows_svg("<t>", {"<g>"}, {{"<n>", 1, -2, 0}}), "<f>"}}}}};
+  const std::string html = lab_page(r);
+  EXPECT_EQ(markup_fault(without_code(html)), "");
+  for (const char* tag : {"<b>", "<i>", "<c>", "<n>", "<g>", "<t>", "<f>"}) EXPECT_EQ(count(html, tag), 0) << tag;
+  EXPECT_EQ(count(html, "://"), count(html, "xmlns=\"http://www.w3.org/2000/svg\""));
+}
+
+TEST(Arrows, NamesAndNumbersOfEveryArrowAreThere) {
+  const std::string svg = arrows_svg("t", {"a", "b"}, {{"cat", 0.8, 0.4, 0}, {"none", 0, 0, 1}});
+  EXPECT_EQ(markup_fault(svg), "");
+  EXPECT_EQ(count(svg, "cat (0.8, 0.4)"), 1);
+  EXPECT_EQ(count(svg, "\"nan"), 0);  // an arrow without length has no direction
+  EXPECT_EQ(count(svg, " nan"), 0);
+}
+
+}  // namespace
+}  // namespace jumok

@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "align_choice.h"
 #include "commands.h"
 #include "jumok/aligner.h"
 #include "matrix_output.h"
+#include "model_kind.h"
 #include "output.h"
 #include "progress.h"
 #include "text/lines.h"
@@ -23,7 +25,7 @@ namespace {
 constexpr size_t kWindow = 1000;                  // pairs aligned before their links are printed
 constexpr size_t kWindowBytes = size_t{1} << 26;  // fewer where sentences are long: their matrices are held; bytes² of text
 constexpr int kPagePairs = 20;                    // of an html page unless set: more make a page that browsers open slowly
-constexpr double kSeveralThreshold = 0.25;        // of --links threshold unless set
+constexpr double kSeveralThreshold = 0.15;        // of --links threshold unless set
 
 struct Options {
   std::string source, target;
@@ -57,14 +59,41 @@ std::string pharaoh(const WordLinks& links) {
   return out + "\n";
 }
 
+// What is said on the way, each thing once: a line can be met by both models and by --matrix.
+class Messages {
+ public:
+  explicit Messages(Progress& bar) : bar_(bar) {}
+  std::string about;  // stands in front
+  LogSink sink(const std::string& who = "") {
+    return [this, who](LogLevel, const std::string& text) {
+      const std::string line = "jumok: " + about + who + text;
+      if (said_.insert(line).second) bar_.note(line);
+    };
+  }
+
+ private:
+  Progress& bar_;
+  std::set<std::string> said_;
+};
+
+TranslatorOptions with_log(TranslatorOptions options, LogSink log) {
+  options.log = std::move(log);
+  return options;
+}
+
 // The models of one run, one a direction.
 class LinkFinder {
  public:
-  LinkFinder(const Options& o, const LogSink& sink) : options_(o), forward_(o.model, o.aligner) {
-    if (!o.reverse_model.empty()) backward_.emplace(o.reverse_model, o.aligner);
+  LinkFinder(const Options& o, Messages& messages) : options_(o), forward_(o.model, with_log(o.aligner, messages.sink())) {
+    if (!o.reverse_model.empty()) backward_.emplace(o.reverse_model, with_log(o.aligner, messages.sink("reverse model: ")));
     options_.attention.step = parse_step(o.step);
     options_.reverse.step = parse_step(o.reverse_step);
-    if (!o.gold.empty()) choose(read_choice_gold(o.gold, o.gold_source, o.gold_target, sink));
+  }
+
+  void choose(const ChoiceGold& gold) {
+    const TrialOptions trial{options_.align.links, parse_judged(options_.judged), {AttentionStep::kOutput, AttentionStep::kInput}};
+    options_.attention = choose_attention(forward_, gold, trial, "--");
+    if (backward_) options_.reverse = choose_attention(*backward_, reversed(gold), trial, "--reverse-");
   }
 
   std::vector<WordLinks> links(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line) const {
@@ -82,12 +111,6 @@ class LinkFinder {
   const Aligner& forward() const { return forward_; }
 
  private:
-  void choose(const ChoiceGold& gold) {
-    const TrialOptions trial{options_.align.links, parse_judged(options_.judged), {AttentionStep::kOutput, AttentionStep::kInput}};
-    options_.attention = choose_attention(forward_, gold, trial, "--");
-    if (backward_) options_.reverse = choose_attention(*backward_, reversed(gold), trial, "--reverse-");
-  }
-
   std::vector<WordLinks> directed(const Aligner& aligner, const AttentionChoice& attention, std::span<const std::string> sources,
                                   std::span<const std::string> targets, int64_t first_line) const {
     AlignOptions align = options_.align;
@@ -112,11 +135,13 @@ class Matrices {
     left_ = o.matrix_pairs > 0 ? static_cast<size_t>(o.matrix_pairs) : format == "html" ? kPagePairs : SIZE_MAX;
     output_ = open_matrix_output(format, path, "Attention of " + std::filesystem::path(o.model).filename().string());
   }
-  void write(const Aligner& aligner, std::span<const std::string> sources, std::span<const std::string> targets) {
+  void write(const Aligner& aligner, std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line) {
     const size_t count = output_ ? std::min(left_, sources.size()) : 0;
+    AlignOptions options;
     for (size_t i = 0; i < count; ++i) {
+      options.first_line = first_line + static_cast<int64_t>(i);
       // One at a time: all layers and heads of a window would fill the memory.
-      output_->write(aligner.matrices(sources.subspan(i, 1), targets.subspan(i, 1)).front(), sources[i], targets[i]);
+      output_->write(aligner.matrices(sources.subspan(i, 1), targets.subspan(i, 1), options).front(), sources[i], targets[i]);
     }
     left_ -= count;
   }
@@ -138,24 +163,38 @@ size_t window_end(const ParallelLines& text, size_t begin) {
   return end;
 }
 
-int run(Options o) {
-  ProgressOptions bar_options;
-  bar_options.label = "align";
-  bar_options.unit = "lines";
-  bar_options.quiet = ::isatty(STDERR_FILENO) == 0;
+ProgressOptions bar_options(size_t pairs) {
+  ProgressOptions o;
+  o.label = "align";
+  o.unit = "lines";
+  o.total = static_cast<double>(pairs);
+  o.quiet = ::isatty(STDERR_FILENO) == 0;
+  return o;
+}
+
+int run(const Options& o) {
+  expect_translation_model(o.model);
+  if (!o.reverse_model.empty()) expect_translation_model(o.reverse_model);
   const auto say = [](LogLevel, const std::string& text) { std::fputs(fmt::format("jumok: {}\n", text).c_str(), stderr); };
-  o.aligner.log = say;
   const ParallelLines text = read_parallel(o.source, o.target, say);
-  const LinkFinder finder(o, say);
+  std::optional<ChoiceGold> gold;
+  if (!o.gold.empty()) gold = read_choice_gold(o.gold, o.gold_source, o.gold_target, say);
+  Progress bar(bar_options(text.source.size()));
+  Messages messages(bar);
+  LinkFinder finder(o, messages);
   Matrices matrices(o);
-  bar_options.total = static_cast<double>(text.source.size());
-  Progress bar(bar_options);
+  if (gold) {
+    messages.about = "gold pairs: ";
+    finder.choose(*gold);
+    messages.about.clear();
+  }
   for (size_t begin = 0; begin < text.source.size();) {
     const size_t count = window_end(text, begin) - begin;
+    const auto first_line = static_cast<int64_t>(begin) + 1;
     const auto sources = std::span(text.source).subspan(begin, count), targets = std::span(text.target).subspan(begin, count);
     std::string out;
-    for (const WordLinks& links : finder.links(sources, targets, static_cast<int64_t>(begin) + 1)) out += pharaoh(links);
-    matrices.write(finder.forward(), sources, targets);
+    for (const WordLinks& links : finder.links(sources, targets, first_line)) out += pharaoh(links);
+    matrices.write(finder.forward(), sources, targets, first_line);
     write_output(out);
     flush_output();
     begin += count;

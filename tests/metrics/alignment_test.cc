@@ -95,6 +95,16 @@ TEST(AlignmentFiles, NaaclFormCountsFromOneAndTakesLinksWithoutLabelAsSure) {
   EXPECT_EQ(gold[2].sure, (Links{{0, 0}, {1, 1}}));
 }
 
+TEST(AlignmentFiles, TheFormOfTheGoldCanBeToldWhereItsFirstLineDoesNotShowIt) {
+  // No sentence has a link: a NAACL file is empty then, and a Pharaoh file has empty lines.
+  EXPECT_EQ(parse_gold_alignments({}, "gold", 3, {}, GoldFormat::kNaacl).size(), 3u);
+  EXPECT_EQ(parse_gold_alignments({"", "", ""}, "gold", 3, {}, GoldFormat::kPharaoh).size(), 3u);
+  EXPECT_EQ(message_of([] { parse_gold_alignments({"1 1 1 S"}, "gold", 1, {}, GoldFormat::kPharaoh); }),
+            "gold:1: expected links like 0-1, or 0?1 for a possible one, words counted from 0, found '1'");
+  EXPECT_EQ(message_of([] { parse_gold_alignments({"0-0"}, "gold", 1, {}, GoldFormat::kNaacl); }),
+            "gold:1: expected 'sentence source target [S|P] [confidence]', found '0-0'");
+}
+
 TEST(AlignmentFiles, IllFormedLinksNameFileAndLine) {
   for (const std::string bad :
        {"0", "0-", "-1", "0--1", "0-1-2", "a-b", "0 1", "0-1,1-0", "0-99999999999", "0:1", "0x1", "+0-1", "0-1p", "٣-١"}) {

@@ -67,6 +67,37 @@ TEST(WordAlignment, OfEqualWeightsTheFirstWordIsTaken) {
   EXPECT_EQ(a.links, (Links{{0, 0}}));
 }
 
+TEST(WordAlignment, BestLinksBelowTheThresholdAreLeftOut) {
+  const SymbolWeights w{3, 3, {0.7f, 0.2f, 0.1f, 0.3f, 0.25f, 0.45f, 0, 0, 1}};
+  const auto links = [&](double threshold) {
+    return word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0, 1}, "a b", "x y", {LinkRule::kBest, threshold}).links;
+  };
+  EXPECT_EQ(links(0), (Links{{0, 0}, {0, 1}}));
+  EXPECT_EQ(links(0.5), (Links{{0, 0}}));
+  EXPECT_EQ(links(0.7), (Links{{0, 0}})) << "a weight equal to the threshold reaches it";
+  EXPECT_EQ(links(0.75), Links{});
+}
+
+TEST(WordAlignment, WithAThresholdAWordMayHaveSeveralLinksOrNone) {
+  const SymbolWeights w{4, 4, {0.4f, 0.4f, 0, 0.2f, 0, 0.1f, 0.1f, 0.8f, 0, 0, 0.9f, 0.1f, 0, 0, 0, 1}};
+  const std::vector<int32_t> word = {0, 1, 2};
+  EXPECT_EQ(word_alignment(w, word, word, "a b c", "x y z", {LinkRule::kThreshold, 0.2}).links, (Links{{0, 0}, {1, 0}, {2, 2}}));
+  EXPECT_EQ(word_alignment(w, word, word, "a b c", "x y z", {LinkRule::kThreshold, 0}).links,
+            (Links{{0, 0}, {1, 0}, {1, 1}, {2, 1}, {2, 2}}))
+      << "no weight, no link";
+}
+
+// Heads are weights[0] and [1] of the only sentence; rows are x, y, end symbol.
+TEST(WordAlignment, OneHeadOrTheMeanAtTheStepThatProducedOrReadASymbol) {
+  const AttentionMaps::Map map{"layer", 2, {{0.1f, 0.9f, 0.3f, 0.7f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.9f, 0.1f, 0.7f, 0.3f}}};
+  EXPECT_EQ(symbol_weights(map, 1, AttentionStep::kOutput, 3, 2).weights, map.weights[1]);
+  EXPECT_EQ(symbol_weights(map, 0, AttentionStep::kInput, 3, 2).weights, (std::vector<float>{0.3f, 0.7f, 0.5f, 0.5f, 0, 0}));
+  const auto mean = symbol_weights(map, -1, AttentionStep::kInput, 3, 2);
+  const std::vector<float> expected = {0.6f, 0.4f, 0.6f, 0.4f, 0, 0};
+  ASSERT_EQ(mean.weights.size(), expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(mean.weights[i], expected[i]) << i;
+}
+
 TEST(WordAlignment, HeadsAreAveraged) {
   const AttentionMaps::Map map{"layer", 2, {{9}, {9}, {0.2f, 0.8f}, {0.6f, 0.4f}}};
   const SymbolWeights mean = mean_over_heads(map, 1, 1, 2);

@@ -1,4 +1,4 @@
-// Training a translator from two files of sentences.
+// Training a translator from two files of sentences, or a language model from one.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,20 @@ namespace jumok {
 // Where a run stands; handed to TrainOptions::progress after every update and validation.
 struct TrainProgress {
   int64_t update = 0;
-  double epoch = 0;              // passes over the data so far, with the fraction of the present one
-  double loss = 0;               // mean -log p per target symbol over the updates since the last report in training.jsonl
-  double tokens_per_second = 0;  // real target symbols, over the same updates
-  double seconds = 0;            // of training so far, over all sessions
-  double fraction = 0;           // of the nearest limit, 0 to 1; 0 without a limit
-  bool validated = false;        // the four values below are new
-  double valid_loss = 0, bleu = 0, chrf = 0;
-  bool is_best = false;  // the model on disk is this one now
+  double epoch = 0;                           // passes over the data so far, with the fraction of the present one
+  double loss = 0;                            // mean -log p per target symbol over the updates since the last report in training.jsonl
+  double tokens_per_second = 0;               // real target symbols, over the same updates
+  double seconds = 0;                         // of training so far, over all sessions
+  double fraction = 0;                        // of the nearest limit, 0 to 1; 0 without a limit
+  bool validated = false;                     // the four values below are new
+  double valid_loss = 0, bleu = 0, chrf = 0;  // of a language model, BLEU and chrF are NaN
+  bool is_best = false;                       // the model on disk is this one now
 };
 
 struct TrainOptions {
   std::filesystem::path source, target;              // parallel text, line by line; .gz is read too
   std::filesystem::path valid_source, valid_target;  // held-back text; empty: no validation, the mean of the last sets is kept
+  std::filesystem::path text, valid_text;            // of a language model instead: each line is one text
   std::filesystem::path model;                       // the model directory to make
   std::string preset = "transformer-small";
   std::vector<std::string> settings;  // "key=value", over the preset's; docs/options.md lists the keys
@@ -73,5 +74,8 @@ struct SettingInfo {
 };
 std::vector<SettingInfo> list_settings(const std::string& preset);
 std::vector<std::string> list_presets();
+// Whether a preset is a language model: trained on TrainOptions::text instead of source and target. Throws Error where there is none of
+// this name.
+bool learns_from_one_text(const std::string& preset);
 
 }  // namespace jumok

@@ -71,6 +71,12 @@ void ParallelCorpus::add(std::span<const int32_t> source, std::span<const int32_
     return;
   }
   const auto limit = static_cast<size_t>(options.max_length);
+  if (options.cut && !needs_source && target.size() > limit) {
+    ++counts_.cut;
+    for (size_t begin = 0; begin < target.size(); begin += limit)
+      keep({}, target.subspan(begin, std::min(limit, target.size() - begin)), line);
+    return;
+  }
   if (source.size() > limit || target.size() > limit) {
     ++counts_.too_long;
     return;

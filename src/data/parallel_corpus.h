@@ -14,13 +14,16 @@ namespace jumok {
 struct CorpusOptions {
   // Longest side kept, in pieces, the end symbol not counted.
   int max_length = 256;
+  // Of build_text: a longer sentence becomes several of max_length pieces (the last one of the rest) instead of being left out.
+  bool cut = false;
 };
 
-// What became of the pairs: read = kept + empty + too_long.
+// What became of the pairs: read = kept + empty + too_long. A sentence that is cut counts in `cut`, and each of its parts in `kept`.
 struct CorpusCounts {
   int64_t read = 0, kept = 0;
   int64_t empty = 0;     // a side without a piece
   int64_t too_long = 0;  // a side longer than max_length
+  int64_t cut = 0;
 };
 
 // The sentences of one side back to back: sentence i is ids[offsets[i], offsets[i + 1]).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -12,7 +13,7 @@ struct Hypothesis {
   std::vector<int32_t> tokens;  // without start symbol, prefix and end symbol
   double log_prob = 0;          // log P of the tokens and, unless cut, of the end symbol
   double score = 0;             // log P / length^α; the end symbol counts in the length
-  bool cut = false;             // reached the length limit: there is no end symbol
+  bool cut = false;             // reached the length limit, or was done before its end: there is no end symbol
 };
 
 struct SearchOptions {
@@ -26,6 +27,8 @@ struct SearchOptions {
   int32_t unknown = -1;            // the symbol of unknown text, -1 where there is none
   bool allow_unknown = false;      // whether `unknown` may be produced
   std::vector<int32_t> forbidden;  // further symbols never produced (padding, languages not wanted)
+  // Of greedy search and sampling: whether the hypothesis of a sentence is done with these tokens, as if it had reached its limit.
+  std::function<bool(int sentence, std::span<const int32_t> tokens)> done;
 };
 
 // The symbols forced after the start symbol: none at all, or one list per sentence.

@@ -52,7 +52,8 @@ class SinglePath {
     path.feed.symbol = symbol;
     ++path.feed.length;
     if (symbol != options_.end) result.tokens.push_back(symbol);
-    path.finished = symbol == options_.end || path.feed.length == path.limit;
+    path.finished =
+        symbol == options_.end || path.feed.length == path.limit || (options_.done && options_.done(path.sentence, result.tokens));
     if (!path.finished) return;
     result.cut = symbol != options_.end;
     result.score = length_score(result.log_prob, path.feed.length, options_.alpha);

@@ -28,10 +28,12 @@ struct TrainConfig {
   int patience = 10;         // validations without a better score until training stops; 0: never
 };
 
-// Where a preset starts from: a recurrent model learns well at twice the Transformer's rate and warms up sooner.
+// Where a preset starts from: a recurrent model learns well at twice the Transformer's rate and warms up sooner. A language model is for
+// its probabilities: no label smoothing, and the kept model is chosen by loss.
 TrainConfig training_preset(Architecture architecture);
 
-Settings train_settings(TrainConfig& config);
+// The table of the options. A language model's kept parameters are chosen by loss alone.
+Settings train_settings(TrainConfig& config, Architecture architecture = Architecture::kTransformer);
 
 // Inverse square root with linear warm-up (Vaswani 2017, eq. 3), scaled so that the peak at `warm_up` is `peak`:
 //   rate(t) = peak · min(t / warm_up, sqrt(warm_up / t))        t = 1, 2, …

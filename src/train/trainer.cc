@@ -47,8 +47,8 @@ void Trainer::start_fresh() {
 void Trainer::resume() {
   const fs::path path = checkpoint_path(checkpoint_folder_);
   std::error_code ignored;
-  check(fs::exists(path, ignored), "{}: the run has no checkpoint to go on from (it ended before its first); start it again without --resume",
-        path.string());
+  check(fs::exists(path, ignored),
+        "{}: the run has no checkpoint to go on from (it ended before its first); start it again without --resume", path.string());
   load_checkpoint(path, in_.model.layout(), state_, at_);
   check(at_.corpus == in_.corpus.fingerprint(),
         "{}: the training data is not what this run began with; train a new model, or bring the old files back",
@@ -154,15 +154,11 @@ void Trainer::validate_now() {
   } else {
     ++at_.validations_without_best;
   }
-  events_->write({{"event", "valid"},
-                  {"update", state_.updates},
-                  {"epoch", at_.epoch},
-                  {"seconds", seconds()},
-                  {"loss", scores.loss},
-                  {"perplexity", scores.perplexity},
-                  {"bleu", scores.bleu},
-                  {"chrf", scores.chrf},
-                  {"best", best}});
+  Json event = {{"event", "valid"}, {"update", state_.updates}, {"epoch", at_.epoch}, {"seconds", seconds()}};
+  event.update({{"loss", scores.loss}, {"perplexity", scores.perplexity}});
+  if (!in_.validation->references.empty()) event.update({{"bleu", scores.bleu}, {"chrf", scores.chrf}});
+  event["best"] = best;
+  events_->write(event);
   if (!in_.options.progress) return;
   TrainProgress p = progress();
   p.fraction = fraction();

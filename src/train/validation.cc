@@ -1,6 +1,7 @@
 #include "train/validation.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "data/batches.h"
@@ -15,6 +16,10 @@ ValidationSet make_validation_set(std::span<const std::string> source, std::span
   ValidationSet set{ParallelCorpus::build({source, target, *subwords.source, *subwords.target}, {max_length}, &workers), {}};
   for (int i = 0; i < set.corpus.size(); ++i) set.references.push_back(target[set.corpus.line(i)]);
   return set;
+}
+
+ValidationSet make_text_validation_set(std::span<const std::string> lines, const Subwords& subwords, int max_length, Workers& workers) {
+  return {ParallelCorpus::build_text(lines, subwords, {max_length, true}, &workers), {}};
 }
 
 double validation_loss(const EncoderDecoder& model, const float* parameters, const ParallelCorpus& corpus, Workers& workers) {
@@ -43,6 +48,10 @@ ValidationScores validate(const EncoderDecoder& model, const float* parameters, 
   ValidationScores scores;
   scores.loss = validation_loss(model, parameters, set.corpus, workers);
   scores.perplexity = std::exp(scores.loss);
+  if (set.references.empty()) {
+    scores.bleu = scores.chrf = std::numeric_limits<double>::quiet_NaN();
+    return scores;
+  }
   std::vector<std::vector<int32_t>> sources;
   for (int i = 0; i < set.corpus.size(); ++i) sources.emplace_back(set.corpus.source(i).begin(), set.corpus.source(i).end());
   DecodeOptions options;
@@ -50,7 +59,6 @@ ValidationScores validate(const EncoderDecoder& model, const float* parameters, 
   options.search.beam = 1;
   std::vector<std::string> hypotheses;
   for (const auto& list : decode(model, parameters, sources, options, workers)) hypotheses.push_back(target.decode(list.front().tokens));
-  if (hypotheses.empty()) return scores;
   MetricOptions metric;
   metric.lowercase = metric.chrf_lowercase = target.lowercase();
   scores.bleu = bleu(hypotheses, set.references, metric).score;

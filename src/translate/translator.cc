@@ -12,6 +12,7 @@
 #include "text/unicode.h"
 #include "translate/decode.h"
 #include "translate/forced.h"
+#include "translate/model_facts.h"
 #include "translate/word_alignment.h"
 
 namespace jumok {
@@ -41,7 +42,10 @@ struct Translator::Inside {
   mutable std::mutex mutex;  // Workers run one round at a time
   mutable Workers workers;
   Inside(const std::filesystem::path& path, const TranslatorOptions& options)
-      : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), prepare_model_thread) {}
+      : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), prepare_model_thread) {
+    check(model.config.architecture != Architecture::kLanguageModel, "{}: expected a translation model, found a language model",
+          path.string());
+  }
 
   const float* parameters() const { return model.parameters->data(); }
   int longest() const { return model.config.max_positions - 1; }  // symbols without the end symbol
@@ -208,23 +212,6 @@ std::string Translator::attention_page(const std::string& title, std::span<const
   return jumok::attention_page(title, examples);
 }
 
-std::vector<std::pair<std::string, std::string>> Translator::facts() const {
-  const LoadedModel& m = inside_->model;
-  ModelConfig config = m.config;
-  std::vector<std::pair<std::string, std::string>> facts = {
-      {"architecture", architecture_name(config.architecture) + " (encoder-decoder)"},
-      {"parameters", std::to_string(m.model->layout().count())},
-      {"vocabulary", m.subwords.joint() ? fmt::format("{} joint subwords", config.source_vocabulary)
-                                        : fmt::format("{} source, {} target subwords", config.source_vocabulary, config.target_vocabulary)},
-      {"text", m.subwords.source->lowercase() ? "lowercased" : "as written"},
-  };
-  const Settings settings = model_settings(config);
-  for (const Setting& s : settings.all()) facts.emplace_back(s.key, s.get());
-  const auto file = [&](const char* side) {  // config.json may have been edited by hand
-    return m.training.contains(side) && m.training[side].is_string() ? m.training[side].get<std::string>() : std::string("?");
-  };
-  if (m.training.contains("source")) facts.emplace_back("trained on", fmt::format("{} → {}", file("source"), file("target")));
-  return facts;
-}
+std::vector<std::pair<std::string, std::string>> Translator::facts() const { return model_facts(inside_->model); }
 
 }  // namespace jumok

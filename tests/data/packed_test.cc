@@ -134,6 +134,25 @@ TEST_F(CorpusTest, OneTextHasEmptySources) {
   EXPECT_EQ(subwords.decode(corpus.target(1)), "c");
 }
 
+TEST_F(CorpusTest, ALongTextIsCutIntoPiecesOfWhichNoneIsLost) {
+  const auto subwords = chars();
+  const Lines lines = {"abcde", "", "ab", "abc", "abcd"};  // 6, 0, 3, 4 and 5 symbols with the leading "▁"
+  const auto corpus = ParallelCorpus::build_text(lines, subwords, {4, true});
+  const auto whole = ParallelCorpus::build_text(lines, subwords, {100});
+  EXPECT_EQ(corpus.target_lengths(), (std::vector<int32_t>{4, 2, 3, 4, 4, 1}));
+  EXPECT_EQ(corpus.counts().cut, 2);
+  EXPECT_EQ(corpus.counts().kept, 6);
+  EXPECT_EQ(corpus.counts().empty, 1);
+  EXPECT_EQ(corpus.counts().too_long, 0);
+  EXPECT_EQ(corpus.line(1), 0);
+  EXPECT_EQ(corpus.line(5), 4);
+  std::vector<int32_t> pieces, all;
+  for (int i = 0; i < corpus.size(); ++i) pieces.insert(pieces.end(), corpus.target(i).begin(), corpus.target(i).end());
+  for (int i = 0; i < whole.size(); ++i) all.insert(all.end(), whole.target(i).begin(), whole.target(i).end());
+  EXPECT_EQ(pieces, all);
+  EXPECT_EQ(ParallelCorpus::build_text(lines, subwords, {4}).counts().too_long, 2);
+}
+
 TEST_F(CorpusTest, UnequalSidesAreRefused) {
   EXPECT_THROW(build({"a"}, {"a", "b"}), Error);
   EXPECT_THROW(build({"a"}, {"a"}, 0), Error);

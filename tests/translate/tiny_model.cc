@@ -54,13 +54,14 @@ const std::vector<std::string>& sample_sentences() {
   return sentences;
 }
 
-void write_tiny_model(const fs::path& folder, int positions, uint64_t seed) {
+namespace {
+
+void write_random_model(ModelConfig config, const fs::path& folder, int positions, uint64_t seed) {
   SubwordOptions subword_options;
   subword_options.vocabulary = 90;
   SubwordPair subwords;
   subwords.source = subwords.target = std::make_shared<const Subwords>(Subwords::train(sample_sentences(), subword_options));
-  ModelConfig config;
-  config.encoder_layers = config.decoder_layers = 2;
+  config.decoder_layers = 2;
   config.width = 16;
   config.heads = 2;
   config.feed_forward_width = 24;
@@ -72,6 +73,18 @@ void write_tiny_model(const fs::path& folder, int positions, uint64_t seed) {
   for (float& value : block) value *= 1.5f;  // less even probabilities than those of a fresh model
   write_config(folder, config, subwords, {});
   write_parameters(folder / "model.safetensors", model->layout(), block.data());
+}
+
+}  // namespace
+
+void write_tiny_model(const fs::path& folder, int positions, uint64_t seed) {
+  ModelConfig config;
+  config.encoder_layers = 2;
+  write_random_model(config, folder, positions, seed);
+}
+
+void write_tiny_language_model(const fs::path& folder, int positions, uint64_t seed) {
+  write_random_model(empty_config(Architecture::kLanguageModel), folder, positions, seed);
 }
 
 std::vector<std::string> random_lines(int count, int longest, uint64_t seed) {

@@ -28,6 +28,9 @@ const std::vector<std::string>& sample_sentences();
 // Writes a model directory: joint subwords trained on the sentences (about 90 pieces), two layers of width 16, `positions` positions.
 void write_tiny_model(const std::filesystem::path& folder, int positions = 64, uint64_t seed = 1);
 
+// The same as a language model.
+void write_tiny_language_model(const std::filesystem::path& folder, int positions = 64, uint64_t seed = 1);
+
 // `count` lines of 1 to `longest` words of the sample sentences.
 std::vector<std::string> random_lines(int count, int longest, uint64_t seed);
 

@@ -1,0 +1,41 @@
+// jumok lab scale: why scores are divided by √d_k (Vaswani 2017 §3.2.1, footnote 4).
+// The dot product of two vectors of d_k independent standard normals has mean 0 and variance d_k; the softmax of such scores is nearly all
+// on one key, where its gradient, p(1 - p), is nearly nothing.
+#pragma once
+
+#include <vector>
+
+#include "lab/experiment.h"
+
+namespace jumok {
+
+struct ScaleOptions {
+  std::vector<int> widths = {1, 4, 16, 64, 128, 256, 512, 1024};  // d_k
+  int keys = 8;
+  int draws = 4000;  // of a query and its keys, for each width; 50 times as many with run.full
+  LabRun run;
+};
+
+// Means over the draws.
+struct SoftmaxShape {
+  double largest_weight = 0;
+  double saturated = 0;  // share of draws with a weight over 0.99
+  double gradient = 0;   // Σ_j p_j (1 - p_j), the trace of the softmax's Jacobian
+  double entropy = 0;    // bits; log2(keys) at most
+};
+struct ScaleRow {
+  int width = 0;
+  double score_deviation = 0;  // of the plain scores; √d_k is expected
+  SoftmaxShape plain, scaled;
+};
+struct ScaleResult {
+  int keys = 0;
+  int64_t draws = 0;
+  std::vector<ScaleRow> rows;
+};
+ScaleResult run_scale(const ScaleOptions& options);
+
+LabReport report_of(const ScaleResult& result);
+nlohmann::ordered_json to_json(const ScaleResult& result);
+
+}  // namespace jumok

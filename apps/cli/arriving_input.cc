@@ -57,4 +57,12 @@ ArrivingInput::int_type ArrivingInput::underflow() {
   return gptr() == egptr() ? traits_type::eof() : traits_type::to_int_type(*gptr());
 }
 
+std::vector<std::string> next_window(ArrivingInput& input, LineReader& reader, int64_t most) {
+  std::vector<std::string> lines;
+  std::string line;
+  input.await_line();
+  while (static_cast<int64_t>(lines.size()) < most && input.line_arrived() && reader.next(line)) lines.push_back(std::move(line));
+  return lines;
+}
+
 }  // namespace jumok

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "text/lines.h"
+
 namespace jumok {
 
 // A buffer for std::istream over an open file, pipe, socket or terminal. Of a regular file every line "has arrived".
@@ -36,5 +38,8 @@ class ArrivingInput : public std::streambuf {
   int64_t bytes_ = 0;
   bool ended_ = false;
 };
+
+// Waits for one line and takes what else has arrived, at most `most` lines; none at the end of the input. `reader` reads `input`.
+std::vector<std::string> next_window(ArrivingInput& input, LineReader& reader, int64_t most);
 
 }  // namespace jumok

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "json_text.h"
+#include "jumok/generator.h"
 #include "jumok/translator.h"
 #include "output.h"
 
@@ -54,11 +55,10 @@ std::string as_columns(const Facts& facts, const std::vector<FileSize>& files) {
 }
 
 int run(const Options& o) {
-  TranslatorOptions options;
-  options.threads = 1;
-  const Translator translator(o.model, options);
+  const Facts facts = is_language_model(o.model) ? Generator(o.model, {.threads = 1, .log = {}}).facts()
+                                                 : Translator(o.model, {.threads = 1, .log = {}}).facts();
   const auto files = files_of(o.model);
-  write_output(o.json ? as_json(translator.facts(), files) : as_columns(translator.facts(), files));
+  write_output(o.json ? as_json(facts, files) : as_columns(facts, files));
   return 0;
 }
 

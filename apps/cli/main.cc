@@ -22,7 +22,7 @@ constexpr int kOutputClosed = 128 + 13;  // what a shell reports for a program t
 
 // The order of --help.
 constexpr void (*kSubcommands[])(CLI::App&, Command&) = {
-    add_corpus, add_train, add_translate, add_align, add_score, add_evaluate, add_lab, add_info, add_bench,
+    add_corpus, add_train, add_translate, add_align, add_score, add_generate, add_evaluate, add_lab, add_info, add_bench,
 };
 
 constexpr char kExamples[] =

@@ -1,4 +1,4 @@
-// jumok train: a translator from two files of sentences.
+// jumok train: a translator from two files of sentences, or a language model from one.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -62,8 +62,9 @@ void print_settings(const std::string& preset) {
 
 void show(Progress& bar, const TrainProgress& p) {
   if (p.validated) {
-    bar.note(fmt::format("update {}: validation loss {:.3f}, BLEU {:.1f}, chrF {:.1f}{}", p.update, p.valid_loss, p.bleu, p.chrf,
-                         p.is_best ? ", best so far" : ""));
+    const std::string quality = std::isnan(p.bleu) ? fmt::format("perplexity {:.3f}", std::exp(p.valid_loss))
+                                                   : fmt::format("BLEU {:.1f}, chrF {:.1f}", p.bleu, p.chrf);
+    bar.note(fmt::format("update {}: validation loss {:.3f}, {}{}", p.update, p.valid_loss, quality, p.is_best ? ", best so far" : ""));
   }
   bar.update(p.fraction,
              fmt::format("epoch {:.2f}  update {}  loss {:.3f}  {} tokens/s", p.epoch, p.update, p.loss, format_rate(p.tokens_per_second)));
@@ -97,6 +98,28 @@ int run(Options o) {
   return 0;
 }
 
+// A translator learns from source and target, a language model from one text.
+void check_files(const Options& o) {
+  const TrainOptions& t = o.train;
+  const auto refuse = [&](const char* option, bool given, const char* instead) {
+    if (given) throw CLI::ValidationError(option, fmt::format("not with --preset {}; {}", t.preset, instead));
+  };
+  if (!learns_from_one_text(t.preset)) {
+    refuse("--text", !t.text.empty(), "a translator learns from --source and --target");
+    refuse("--valid-text", !t.valid_text.empty(), "it is validated with --valid-source and --valid-target");
+    if (t.source.empty()) throw CLI::RequiredError("--source");
+    if (t.target.empty()) throw CLI::RequiredError("--target");
+    return;
+  }
+  refuse("--source", !t.source.empty(), "a language model learns from --text");
+  refuse("--target", !t.target.empty(), "a language model learns from --text");
+  refuse("--valid-source", !t.valid_source.empty(), "a language model is validated with --valid-text");
+  refuse("--valid-target", !t.valid_target.empty(), "a language model is validated with --valid-text");
+  refuse("--separate", o.separate, "a language model has one vocabulary");
+  refuse("--target-subwords", !t.target_subwords.empty(), "a language model has one vocabulary, given with --source-subwords");
+  if (t.text.empty()) throw CLI::RequiredError("--text");
+}
+
 // What is required depends on what is asked for.
 void check_usage(const Options& o) {
   if (o.list) return;
@@ -105,21 +128,21 @@ void check_usage(const Options& o) {
   // CLI11's ranges let "nan" pass: it is neither below nor above.
   if (!std::isfinite(o.max_minutes)) throw CLI::ValidationError("--max-time", "expected a number of minutes");
   if (o.train.resume && o.train.overwrite) throw CLI::ExcludesError("--resume", "--overwrite");
-  if (o.train.resume) return;
-  if (o.train.source.empty()) throw CLI::RequiredError("--source");
-  if (o.train.target.empty()) throw CLI::RequiredError("--target");
+  if (!o.train.resume) check_files(o);
 }
 
 }  // namespace
 
 void add_train(CLI::App& app, Command& command) {
   auto o = std::make_shared<Options>();
-  CLI::App* sub = app.add_subcommand("train", "Train a translator on parallel text");
+  CLI::App* sub = app.add_subcommand("train", "Train a translator on parallel text, or a language model on one text");
   TrainOptions& t = o->train;
   sub->add_option("--source", t.source, "Source sentences, one a line (plain or .gz)");
   sub->add_option("--target", t.target, "Their translations, line by line");
   sub->add_option("--valid-source", t.valid_source, "Held-back source sentences for validation (default: none)");
   sub->add_option("--valid-target", t.valid_target, "Their translations");
+  sub->add_option("--text", t.text, "Text for a language model instead, one a line (plain or .gz)");
+  sub->add_option("--valid-text", t.valid_text, "Held-back text for its validation (default: none)");
   sub->add_option("--model", t.model, "Model directory to write (required, but for --list-settings)");
   sub->add_option("--preset", t.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
   sub->add_option("--set", t.settings, "key=value, over the preset's; --list-settings prints the keys; repeatable");

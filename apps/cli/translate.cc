@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "commands.h"
 #include "jumok/translator.h"
+#include "model_kind.h"
 #include "output.h"
 #include "progress.h"
 #include "text/lines.h"
@@ -78,15 +79,6 @@ struct PageText {
   }
 };
 
-// Waits for one line and takes what else has arrived, at most `window` lines; none at the end of the input.
-std::vector<std::string> next_window(ArrivingInput& input, LineReader& reader, int64_t window) {
-  std::vector<std::string> lines;
-  std::string line;
-  input.await_line();
-  while (static_cast<int64_t>(lines.size()) < window && input.line_arrived() && reader.next(line)) lines.push_back(std::move(line));
-  return lines;
-}
-
 void print_window(const std::vector<std::vector<Translation>>& translations, int64_t first_id, bool nbest, AlignmentOutput& alignments) {
   const TranslationFormat format = alignments.format(nbest);
   std::string out;
@@ -101,6 +93,7 @@ void print_window(const std::vector<std::vector<Translation>>& translations, int
 }
 
 int run(Options o) {
+  expect_translation_model(o.model);
   Progress bar(bar_options());
   const auto warn = [&](LogLevel, const std::string& text) { bar.note("jumok: " + text); };
   o.translator.log = warn;

@@ -20,10 +20,14 @@ Variable embed(Context& context, const Parameter& table, const PackedRows& rows,
 
 // The whole-target side of a batch.
 struct TargetPass {
+  const RnnDecoder& decoder;
   const PackedRows& source;
   const PackedRows& rows;
   RowDropout dropout, attention_dropout;
   AttentionMaps::Map* map = nullptr;
+  Variable embedded, gates;  // of every row: [Nt, D], and the first layer's gates without the state
+  RnnPass pass;
+  RnnState state;
 };
 
 std::span<int32_t> numbers(Arena& arena, int64_t n) { return arena.allocate<int32_t>(n); }
@@ -38,8 +42,7 @@ std::span<int32_t> sentence_of_row(Arena& arena, const PackedRows& rows) {
 }
 
 // All rows at once: nothing of a step waits for the attention of the one before.
-RnnDecoder::Output run_whole(Context& context, const RnnDecoder& decoder, const Variable& gates, RnnState& state, const RnnPass& pass,
-                             const TargetPass& target) {
+RnnDecoder::Output run_whole(Context& context, TargetPass& target) {
   RnnRows rows;
   rows.begin = target.rows.begin;
   rows.length = target.rows.length;
@@ -52,7 +55,7 @@ RnnDecoder::Output run_whole(Context& context, const RnnDecoder& decoder, const 
   rows.attention.sentence = sentence;
   rows.attention.dropout = target.attention_dropout;
   rows.attention.map = target.map;
-  return decoder.run(context, gates, state, pass, rows);
+  return target.decoder.run(context, target.gates, target.state, target.pass, rows);
 }
 
 // The sentences longest first, so that those still alive at a step stand in front; what each of them reads.
@@ -122,8 +125,9 @@ void reorder(Context& context, RnnState& state, std::span<const int32_t> index) 
 
 // One time step after the other over the sentences still alive. With input feeding the readout is part of the step: what comes back is the
 // readout as `h`.
-RnnDecoder::Output run_steps(Context& context, const RnnDecoder& decoder, const Variable& gates, const Variable& e, RnnState& state,
-                             const RnnPass& pass, const TargetPass& target) {
+RnnDecoder::Output run_steps(Context& context, TargetPass& target) {
+  const RnnDecoder& decoder = target.decoder;
+  RnnState& state = target.state;
   const LongestFirst order(context.arena, target);
   reorder(context, state, order.sentence);
   std::vector<RowBlock> h, c;
@@ -136,9 +140,9 @@ RnnDecoder::Output run_steps(Context& context, const RnnDecoder& decoder, const 
     keep_first(context, state, alive);
     context.dropout_site = site;
     const RnnRows rows = rows_of_step(context, target, order, t, index);
-    RnnDecoder::Output out = decoder.run(context, gather_rows(context, gates, index), state, pass, rows);
+    RnnDecoder::Output out = decoder.run(context, gather_rows(context, target.gates, index), state, target.pass, rows);
     if (decoder.feeds_input()) {
-      out.h = decoder.readout(context, gather_rows(context, e, index), out, pass, rows.dropout);
+      out.h = decoder.readout(context, gather_rows(context, target.embedded, index), out, target.pass, rows.dropout);
       state.fed = out.h;
     }
     h.push_back({out.h, index});
@@ -197,28 +201,22 @@ Variable Seq2Seq::hidden(Context& context, const PairBatch& batch) const {
   const auto dropout = [](double rate, std::span<const uint32_t> keys) {
     return RowDropout{static_cast<float>(rate), keys.empty() ? nullptr : keys.data()};
   };
-  TargetPass target{batch.source, batch.target.input, dropout(batch.dropout, batch.target_keys),
+  TargetPass target{decoder_, batch.source, batch.target.input, dropout(batch.dropout, batch.target_keys),
                     dropout(batch.attention_dropout, batch.target_keys)};
-  const bool wants_map =
-      batch.maps != nullptr && decoder_.attention_heads() > 0 && (batch.maps->only.empty() || batch.maps->only == kAttentionName);
+  const bool wants_map = batch.maps != nullptr && decoder_.attention_heads() > 0 && batch.maps->wants(kAttentionName);
   AttentionMaps::Map map;
   if (wants_map) {
     map = empty_map(kAttentionName, decoder_.attention_heads(), batch);
     target.map = &map;
   }
   const RnnEncoded source = encode(context, batch.source, dropout(batch.dropout, batch.source_keys));
-  const Variable e = embed_target(context, batch.target.input, target.dropout);
-  const RnnPass pass = decoder_.start(context, source);
-  RnnState state = decoder_.first_state(context, source, pass);
-  const Variable gates = decoder_.input_gates(context, e, pass, sentence_of_row(context.arena, batch.target.input));
-  RnnDecoder::Output out;
-  if (decoder_.steps_depend_on_attention()) {
-    out = run_steps(context, decoder_, gates, e, state, pass, target);
-  } else {
-    out = run_whole(context, decoder_, gates, state, pass, target);
-  }
+  target.embedded = embed_target(context, batch.target.input, target.dropout);
+  target.pass = decoder_.start(context, source);
+  target.state = decoder_.first_state(context, source, target.pass);
+  target.gates = decoder_.input_gates(context, target.embedded, target.pass, sentence_of_row(context.arena, batch.target.input));
+  const RnnDecoder::Output out = decoder_.steps_depend_on_attention() ? run_steps(context, target) : run_whole(context, target);
   if (wants_map) batch.maps->maps.push_back(std::move(map));
-  return decoder_.feeds_input() ? out.h : decoder_.readout(context, e, out, pass, target.dropout);
+  return decoder_.feeds_input() ? out.h : decoder_.readout(context, target.embedded, out, target.pass, target.dropout);
 }
 
 OutputLoss Seq2Seq::loss(Context& context, const PairBatch& batch) const {

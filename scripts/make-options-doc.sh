@@ -17,45 +17,56 @@ presets() { "$program" train --help | sed -nE 's/^ *--preset [A-Z]+:\{([^}]*)\}.
 # A table of `preset`'s settings: key, value, range, help, separated by tabs. The program prints "key = value   (range)   help".
 settings() { "$program" train --list-settings --preset "$1" | sed -E 's/^([^ ]+) = ([^ ]*)   \((.*)\)   (.*)$/\1\t\2\t\3\t\4/'; }
 
+# Presets of a kind share the first part of their names: transformer-tiny, transformer-big.
+families() { for name in $(presets); do printf '%s\n' "${name%%-*}"; done | uniq; }
+presets_of() { presets | tr ' ' '\n' | grep "^$1-"; }
+
+# A row for each key that the settings of `names` have: key, a value for each name, range, meaning. `wanted` selects the keys.
+table() {
+  local wanted=$1 columns=$2 names=$3
+  for name in $names; do settings "$name" | sed "s/^/$name\t/"; done | awk -F '\t' -v names="$names" -v columns="$columns" -v wanted="$wanted" '
+    BEGIN { training = "^(train|adam|validate|average)[.]" }
+    { gsub(/\|/, "\\|") }
+    ($2 ~ training) != (wanted == "training") { next }
+    !($2 in help) { order[++n] = $2; help[$2] = $5 }
+    length($4) > length(range[$2]) { range[$2] = $4 }
+    { value[$1, $2] = $3 }
+    END {
+      m = split(names, preset, " "); split(columns, title, " ")
+      printf "| key |"; for (p = 1; p <= m; ++p) printf " %s |", title[p]; print " range | meaning |"
+      printf "|---|"; for (p = 1; p <= m; ++p) printf "---|"; print "---|---|"
+      for (i = 1; i <= n; ++i) {
+        k = order[i]
+        printf "| `%s` |", k; for (p = 1; p <= m; ++p) printf " %s |", value[preset[p], k]; printf " %s | %s |\n", range[k], help[k]
+      }
+    }'
+}
+
+title_of() {
+  case $1 in
+    transformer) echo "Transformer (encoder-decoder)" ;;
+    rnn) echo "Recurrent encoder-decoder" ;;
+    lm) echo "Language model (decoder-only Transformer)" ;;
+    *) echo "$1" ;;
+  esac
+}
+
 options_page() {
-  local names first
-  names=$(presets)
-  first=${names%% *}
+  local family firsts=
   cat <<'TEXT'
 # Options of a training run
 
 The keys of `jumok train --set key=value`, written by `scripts/make-options-doc.sh`; `jumok train --list-settings --preset NAME` prints the same.
-The first table decides what the model is, the second how it is trained. Both are stored in the model's [config.json](model-format.md). What the
+The first tables decide what the model is, the last how it is trained. All are stored in the model's [config.json](model-format.md). What the
 terms mean: [concepts](README.md#concepts).
-
-## Model
-
 TEXT
-  {
-    for name in $names; do settings "$name" | sed "s/^/$name\t/"; done
-  } | awk -F '\t' -v names="$names" '
-    { gsub(/\|/, "\\|") }
-    !($2 in range) { order[++n] = $2; range[$2] = $4; help[$2] = $5 }
-    { value[$1, $2] = $3 }
-    END {
-      m = split(names, preset, " ")
-      printf "| key |"; for (p = 1; p <= m; ++p) printf " %s |", preset[p]; print " range | meaning |"
-      printf "|---|"; for (p = 1; p <= m; ++p) printf "---|"; print "---|---|"
-      for (i = 1; i <= n; ++i) {
-        k = order[i]; if (k ~ /^(train|adam|validate|average)\./) continue
-        printf "| `%s` |", k; for (p = 1; p <= m; ++p) printf " %s |", value[preset[p], k]; printf " %s | %s |\n", range[k], help[k]
-      }
-    }'
-  cat <<'TEXT'
-
-## Training
-
-The same for every preset.
-
-| key | default | range | meaning |
-|---|---|---|---|
-TEXT
-  settings "$first" | sed 's/|/\\|/g' | awk -F '\t' '$1 ~ /^(train|adam|validate|average)\./ { printf "| `%s` | %s | %s | %s |\n", $1, $2, $3, $4 }'
+  for family in $(families); do
+    printf '\n## %s\n\n' "$(title_of "$family")"
+    table model "$(presets_of "$family" | tr '\n' ' ')" "$(presets_of "$family" | tr '\n' ' ')"
+    firsts+="$(presets_of "$family" | head -1) "
+  done
+  printf '\n## Training\n\nThe same for every preset of a kind. A language model is chosen by loss alone.\n\n'
+  table training "$(families | tr '\n' ' ')" "$firsts"
 }
 
 command_line_page() {
@@ -78,9 +89,11 @@ help_section() {
   for name in $(sed -nE '/^Subcommands:/,/^$/s/^  ([a-z-]+) .*/\1/p' <<<"$help"); do help_section "$@" "$name"; done
 }
 
-# The training options must be the same for every preset, or the second table would be wrong.
-for name in $(presets); do settings "$name" | grep -E '^(train|adam|validate|average)\.' | sha256sum; done | sort -u | wc -l | grep -qx 1 ||
-  { say "presets differ in their training options: the page needs a column for each"; exit 1; }
+# The training options must be the same for every preset of a kind, or the last table would be wrong.
+for family in $(families); do
+  for name in $(presets_of "$family"); do settings "$name" | grep -E '^(train|adam|validate|average)\.' | sha256sum; done | sort -u | wc -l | grep -qx 1 ||
+    { say "the $family presets differ in their training options: the page needs a column for each"; exit 1; }
+done
 
 status=0
 for page in options command-line; do

@@ -4,9 +4,19 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "commands.h"
+#include "lab/complexity.h"
+#include "lab/explain.h"
+#include "lab/kv_cache_cost.h"
 #include "lab/lookup.h"
+#include "lab/permutation.h"
+#include "lab/scale.h"
+#include "lab/worked_example.h"
+#include "lab_output.h"
+#include "lab_trained.h"
 #include "output.h"
 #include "text/lines.h"
 #include "text/unicode.h"
@@ -43,12 +53,110 @@ void add_lookup(CLI::App& lab, Command& command) {
   sub->callback([options, &command] { command = [options] { return lookup(*options); }; });
 }
 
+// The worked example's own input is a file; everything else takes options.
+struct WorkedExampleOptions {
+  std::filesystem::path input;
+  LabRun run;
+};
+WorkedExampleResult run_example(const WorkedExampleOptions& o) {
+  return run_worked_example(o.input.empty() ? default_worked_example() : parse_worked_example(read_file(o.input), o.input.string()));
+}
+
+void add_small_experiments(CLI::App& lab, Command& command) {
+  add_experiment<WorkedExampleOptions, WorkedExampleResult>(
+      lab, command, "worked-example", "One attention by hand: every number from embedding to context", run_example,
+      [](CLI::App& sub, WorkedExampleOptions& o) {
+        sub.add_option("--input", o.input,
+                       "JSON file with embeddings, w_q, w_k, w_v, queries, keys, scale, mask (default: \"it\", cat or car)");
+      });
+  add_experiment<ScaleOptions, ScaleResult>(
+      lab, command, "scale", "Why scores are divided by √d_k: the softmax of random scores", run_scale, [](CLI::App& sub, ScaleOptions& o) {
+        sub.add_option("--widths", o.widths, "Values of d_k, comma-separated")
+            ->delimiter(',')
+            ->check(CLI::Range(1, 65536))
+            ->capture_default_str();
+        sub.add_option("--keys", o.keys, "Keys a query chooses from")->check(CLI::Range(1, 10000))->capture_default_str();
+        sub.add_option("--draws", o.draws, "Draws for each d_k")->check(CLI::Range(1, 10000000))->capture_default_str();
+        add_full(sub, o.run, "50 times the draws");
+        add_seed(sub, o.run);
+        add_threads(sub, o.run);
+      });
+  add_experiment<PermutationOptions, PermutationResult>(
+      lab, command, "permutation", "What a model knows of word order, without and with positions", run_permutation,
+      [](CLI::App& sub, PermutationOptions& o) {
+        sub.add_option("--preset", o.preset, "Transformer to look at")->capture_default_str();
+        sub.add_option("--length", o.length, "Symbols of the sentence")->check(CLI::Range(2, 1000))->capture_default_str();
+        sub.add_option("--permutations", o.permutations, "Random orders tried")->check(CLI::Range(1, 10000))->capture_default_str();
+        add_seed(sub, o.run);
+      });
+}
+
+void add_cost_experiments(CLI::App& lab, Command& command) {
+  const auto sizes = [](CLI::App& sub, const char* name, std::vector<int>& values, const char* help) {
+    sub.add_option(name, values, help)->delimiter(',')->check(CLI::Range(1, 65536))->capture_default_str();
+  };
+  add_experiment<ComplexityOptions, ComplexityResult>(
+      lab, command, "complexity", "What a self-attention, recurrent and convolutional layer costs, measured", run_complexity,
+      [&](CLI::App& sub, ComplexityOptions& o) {
+        sizes(sub, "--lengths", o.lengths, "Lengths n, rising, comma-separated");
+        sizes(sub, "--widths", o.widths, "Widths d, rising, comma-separated");
+        sub.add_option("--width", o.width, "Width at which lengths vary")->check(CLI::Range(1, 65536))->capture_default_str();
+        sub.add_option("--length", o.length, "Length at which widths vary")->check(CLI::Range(1, 65536))->capture_default_str();
+        sub.add_option("--kernel", o.kernel, "Neighbours k of the convolution")->check(CLI::Range(1, 1000))->capture_default_str();
+        sub.add_option("--seconds", o.seconds, "Seconds of measuring each point")->check(CLI::Range(0.0, 60.0))->capture_default_str();
+        add_full(sub, o.run, "10 times the seconds");
+        add_seed(sub, o.run);
+      });
+  add_experiment<KvCacheOptions, KvCacheResult>(
+      lab, command, "kv-cache", "Bytes and time per generated symbol, with kept keys and values and without", run_kv_cache,
+      [](CLI::App& sub, KvCacheOptions& o) {
+        sub.add_option("--preset", o.preset, "Transformer to measure")->capture_default_str();
+        sub.add_option("--vocabulary", o.vocabulary, "Symbols of the output layer")->check(CLI::Range(8, 1000000))->capture_default_str();
+        sub.add_option("--length", o.length, "Symbols generated")->check(CLI::Range(32, 65536))->capture_default_str();
+        sub.add_option("--source-length", o.source_length, "Symbols of the source")->check(CLI::Range(1, 65536))->capture_default_str();
+        sub.add_option("--passes", o.passes, "Generations measured")->check(CLI::Range(1, 1000))->capture_default_str();
+        add_full(sub, o.run, "1024 symbols");
+        add_seed(sub, o.run);
+      });
+}
+
+void add_explain(CLI::App& lab, Command& command) {
+  add_experiment<ExplainOptions, ExplainResult>(
+      lab, command, "explain", "One sentence step by step through every attention of a model, or two side by side", run_explain,
+      [](CLI::App& sub, ExplainOptions& o) {
+        sub.add_option("--model", o.model, "Model directory")->type_name("DIR")->required();
+        sub.add_option("--source", o.sources, "Source sentence; given twice, two stand side by side")->type_name("TEXT")->required();
+        sub.add_option("--target", o.target, "Its translation (default: the model's own)")->type_name("TEXT");
+        sub.add_option("--attention", o.attention, "The one attention to explain, such as decoder.layers.0.cross_attention (default: all)")
+            ->type_name("NAME");
+        sub.add_option("--head", o.head, "The one head to explain; -1: all")->capture_default_str();
+        sub.add_option("--symbol", o.symbol, "Follow the first symbol that holds this text (default: the last before the end symbol)")
+            ->type_name("TEXT");
+        add_threads(sub, o.run);
+      });
+}
+
+int list(const CLI::App& lab) {
+  for (const CLI::App* sub : lab.get_subcommands([](const CLI::App*) { return true; })) {
+    write_output(fmt::format("{:<16}{}\n", sub->get_name(), sub->get_description()));
+  }
+  write_output("\n'jumok lab NAME --help' lists an experiment's options; '--output FOLDER' writes a page with its pictures.\n");
+  return 0;
+}
+
 }  // namespace
 
 void add_lab(CLI::App& app, Command& command) {
-  CLI::App* lab = app.add_subcommand("lab", "Experiments");
+  CLI::App* lab = app.add_subcommand("lab", "Experiments: the numbers of the literature, reproduced");
+  add_small_experiments(*lab, command);
+  add_cost_experiments(*lab, command);
+  add_trained_experiments(*lab, command);
+  add_explain(*lab, command);
   add_lookup(*lab, command);
-  lab->require_subcommand(1);
+  lab->require_subcommand(0, 1);
+  lab->callback([lab, &command] {
+    if (lab->get_subcommands().empty()) command = [lab] { return list(*lab); };
+  });
 }
 
 }  // namespace jumok

@@ -216,7 +216,7 @@ LabSection exponents(const ComplexityResult& r) {
 LabSection times(const ComplexityResult& r) {
   LabSection s{"Times", "", {}, {}, {}};
   for (const bool by_length : {true, false}) {
-    LabTable t{by_length ? fmt::format("Microseconds of a forward pass over one sentence, one thread, d = {}.", r.width)
+    LabTable t{by_length ? fmt::format("Microseconds (processor time) of a forward pass over one sentence, one thread, d = {}.", r.width)
                          : fmt::format("The same against d, n = {}.", r.length),
                {"layer"},
                {}};

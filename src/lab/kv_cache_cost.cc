@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -47,9 +46,9 @@ std::vector<double> step_times(const Transformer& model, const float* parameters
   for (int pass = 0; pass < o.passes; ++pass) {
     const auto stepper = model.start(parameters, sentence(o.source_length));
     for (auto& t : times) {
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = thread_seconds();
       stepper->step({&parent, 1}, {&symbol, 1});
-      t.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      t.push_back(thread_seconds() - begin);
     }
   }
   std::vector<double> medians;

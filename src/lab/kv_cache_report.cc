@@ -35,9 +35,11 @@ LabSection times(const KvCacheResult& r) {
   LabSection s{"Time per generated symbol", "", {}, {}, {}};
   s.texts.push_back(fmt::format("All {} symbols: {:.2f} s with the cache, {:.2f} s without: {:.1f} times as long.", r.rows.back().length,
                                 r.generate_with, r.generate_without, r.generate_without / r.generate_with));
-  LabTable t{"Milliseconds, one sentence on one thread. Without the cache every symbol takes the decoder over all symbols so far.",
-             {"length", "with cache", "without", "without / with", "attention alone, step", "attention alone, all"},
-             {}};
+  LabTable t{
+      "Milliseconds, one sentence on one thread (processor time). Without the cache every symbol takes the decoder over all symbols so "
+      "far.",
+      {"length", "with cache", "without", "without / with", "attention alone, step", "attention alone, all"},
+      {}};
   for (const KvCacheRow& row : r.rows) {
     t.rows.push_back({std::to_string(row.length), milliseconds(row.step_seconds), milliseconds(row.pass_seconds),
                       fmt::format("{:.1f}", row.pass_seconds / row.step_seconds), milliseconds(row.attention_step_seconds),

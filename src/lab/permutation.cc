@@ -192,7 +192,7 @@ LabReport report_of(const PermutationResult& r) {
        "orders, and both \"the\" have the same row."},
       {},
       {}};
-  for (const OrderMap& m : r.maps) pictures.figures.push_back({heat_map_svg({m.words, m.words, m.weights, "With " + m.model}), ""});
+  for (const OrderMap& m : r.maps) pictures.figures.push_back({heat_map_svg({m.words, m.words, m.weights, "With " + m.model}), "", true});
   report.sections = {s, pictures};
   return report;
 }

@@ -1,22 +1,26 @@
 #include "lab/timing.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 #include "lab/machine.h"
 
 namespace jumok {
 
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 double median_seconds(const std::function<void()>& work, double budget) {
-  using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   work();
   std::vector<double> seconds;
-  for (const auto begin = Clock::now(); seconds.size() < 3 || since(begin) < budget;) {
-    const auto start = Clock::now();
+  for (const double begin = thread_seconds(); seconds.size() < 3 || thread_seconds() - begin < budget;) {
+    const double start = thread_seconds();
     work();
-    seconds.push_back(since(start));
+    seconds.push_back(thread_seconds() - start);
   }
   return spread_of(seconds).median;
 }

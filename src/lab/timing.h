@@ -6,7 +6,11 @@
 
 namespace jumok {
 
-// Median seconds of one call of `work`, which is repeated for about `budget` seconds, three times at least, after one call of warm-up.
+// Processor seconds that the calling thread has had: what other programs take of the machine meanwhile does not count.
+double thread_seconds();
+
+// Median of the processor seconds of one call of `work`, which is repeated for about `budget` seconds, three times at least, after one call
+// of warm-up. All of the work must be done by the calling thread.
 double median_seconds(const std::function<void()>& work, double budget);
 
 // y = factor · x^exponent, the line of least squares through (log x, log y). x and y above 0, two different x at least, else exponent NaN.

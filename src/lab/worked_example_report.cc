@@ -55,9 +55,9 @@ LabSection weights(const WorkedExampleResult& r) {
     }
     s.tables.push_back(t);
   }
-  HeatMap map{names(r.input, r.input.queries), names(r.input, r.input.keys), {}, "Weights: who asks (down), who answers (across)"};
+  HeatMap map{names(r.input, r.input.queries), names(r.input, r.input.keys), {}, "Weights"};
   for (const auto& row : r.weights) map.weights.insert(map.weights.end(), row.begin(), row.end());
-  s.figures.push_back({heat_map_svg(map), ""});
+  s.figures.push_back({heat_map_svg(map), "Down: who asks. Across: who answers."});
   return s;
 }
 
@@ -81,14 +81,14 @@ LabSection contexts(const WorkedExampleResult& r) {
   for (size_t i = 0; i < r.context.size(); ++i) {
     arrows.push_back({"context of " + r.input.words[static_cast<size_t>(r.input.queries[i])], r.context[i][0], r.context[i][1], 1});
   }
-  s.figures.push_back({arrows_svg("Where the context points", {"embedding", "context"}, arrows), ""});
+  s.figures.push_back({arrows_svg("Where the context points", {"embedding", "context"}, arrows), "", true});
   if (r.q[0].size() != 2) return s;
   arrows.clear();
   for (size_t i = 0; i < r.q.size(); ++i)
     arrows.push_back({"q of " + r.input.words[static_cast<size_t>(r.input.queries[i])], r.q[i][0], r.q[i][1], 1});
   for (size_t j = 0; j < r.k.size(); ++j)
     arrows.push_back({"k of " + r.input.words[static_cast<size_t>(r.input.keys[j])], r.k[j][0], r.k[j][1], 2});
-  s.figures.push_back({arrows_svg("Queries and keys", {"(not drawn)", "query", "key"}, arrows), ""});
+  s.figures.push_back({arrows_svg("Queries and keys", {"", "query", "key"}, arrows), "", true});
   return s;
 }
 

@@ -60,6 +60,7 @@ std::string legend(const std::vector<std::string>& groups) {
   std::string svg = fmt::format("<g font-size=\"{}\">", kFont);
   double x = kLeft;
   for (size_t g = 0; g < groups.size(); ++g) {
+    if (groups[g].empty()) continue;
     svg += fmt::format("<g class=\"s{}\"><path class=\"line\" stroke-dasharray=\"{}\" d=\"M{:.1f} {:.1f}h26\"/></g>", g % 8, kDashes[g % 4],
                        x, kTop - 22);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x + 32, kTop - 18, escape(groups[g]));

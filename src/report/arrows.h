@@ -12,7 +12,8 @@ struct Arrow {
   int group = 0;  // colour and dash, as the series of curves have them; one group is named once in the legend
 };
 
-// One complete <svg> element; both axes have the same scale. `groups` are the legend's names, one for each group used.
+// One complete <svg> element; both axes have the same scale. `groups` are the legend's names of group 0, 1, …; an empty
+// one is not named.
 std::string arrows_svg(const std::string& title, const std::vector<std::string>& groups, const std::vector<Arrow>& arrows);
 
 }  // namespace jumok

@@ -11,9 +11,9 @@
 namespace jumok {
 namespace {
 
-constexpr double kWidth = 760, kHeight = 400, kFont = 13, kGap = 8;  // px
-constexpr size_t kMaxDots = 60;                                      // lines of more points are drawn without dots
-constexpr size_t kMaxPoints = 1500;                                  // of a drawn line: about two to a pixel
+constexpr double kWidth = 760, kHeight = 400, kFont = 13, kGap = 8, kLegendRow = 22;  // px
+constexpr size_t kMaxDots = 60;                                                       // lines of more points are drawn without dots
+constexpr size_t kMaxPoints = 1500;                                                   // of a drawn line: about two to a pixel
 constexpr const char* kDashes[] = {"", "7 4", "2 3", "10 3 2 3", "12 5", "4 2", "1 4", "14 3 4 3"};
 
 struct Box {
@@ -45,6 +45,24 @@ Axis axis_of(const std::vector<Series>& series, std::vector<double> Series::*val
 
 std::string end_label(const Series& s, size_t i) { return fmt::format("{} {}", shortened(s.name, 130, kFont), short_number(s.y[i])); }
 
+// Where each name of the legend begins: rows of them, as many as it takes.
+struct LegendPlace {
+  double x;
+  int row;
+};
+std::vector<LegendPlace> legend_places(const std::vector<Series>& series, double left) {
+  std::vector<LegendPlace> places;
+  double x = left;
+  int row = 0;
+  for (const Series& s : series) {
+    const double width = 32 + text_width(shortened(s.name, 130, kFont), kFont) * 1.05;
+    if (x > left && x + width > kWidth) x = left, ++row;
+    places.push_back({x, row});
+    x += width + 22;
+  }
+  return places;
+}
+
 Chart chart_of(const CurveAxes& axes, const std::vector<Series>& series) {
   Chart chart{axes,
               series,
@@ -57,7 +75,10 @@ Chart chart_of(const CurveAxes& axes, const std::vector<Series>& series) {
     if (const auto i = chart.last(s)) ends = std::max(ends, text_width(end_label(s, *i), kFont) * 1.05);
   }
   chart.box = {16 + kFont + kGap + ticks + kGap, axes.title.empty() ? 40.0 : 66.0, kWidth - ends - 24, kHeight - 58};
-  if (series.size() < 2) chart.box.top -= 22;  // no legend
+  if (series.size() < 2)
+    chart.box.top -= kLegendRow;
+  else
+    chart.box.top += kLegendRow * legend_places(series, chart.box.left).back().row;
   return chart;
 }
 
@@ -157,14 +178,12 @@ std::string end_labels(const Chart& chart) {
 std::string legend(const Chart& chart) {
   if (chart.series.size() < 2) return "";
   std::string svg = "<g font-size=\"13\">";
-  double x = chart.box.left;
+  const auto places = legend_places(chart.series, chart.box.left);
   for (size_t s = 0; s < chart.series.size(); ++s) {
-    const std::string name = shortened(chart.series[s].name, 130, kFont);
-    const double y = chart.box.top - 20;
+    const double x = places[s].x, y = chart.box.top - 20 - kLegendRow * (places.back().row - places[s].row);
     svg += fmt::format("<g class=\"s{}\"><path class=\"line\" stroke-dasharray=\"{}\" d=\"M{:.1f} {:.1f}h26\"/></g>", s % 8, kDashes[s % 8],
                        x, y);
-    svg += text(fmt::format("x=\"{:.1f}\" y=\"{:.1f}\"", x + 32, y + 4), name);
-    x += 32 + text_width(name, kFont) * 1.05 + 22;
+    svg += text(fmt::format("x=\"{:.1f}\" y=\"{:.1f}\"", x + 32, y + 4), shortened(chart.series[s].name, 130, kFont));
   }
   return svg + "</g>";
 }

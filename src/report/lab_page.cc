@@ -59,6 +59,17 @@ std::string wrapped(std::string_view text) {
   return out + "\n";
 }
 
+// Small ones in a row side by side are a gallery.
+void add_figures(Page& page, const std::vector<LabFigure>& figures) {
+  bool open = false;
+  for (const LabFigure& f : figures) {
+    if (f.small != open) page.markup(open ? "</div>\n" : "<div class=\"gallery\">\n");
+    open = f.small;
+    page.figure(f.svg, f.caption);
+  }
+  if (open) page.markup("</div>\n");
+}
+
 }  // namespace
 
 std::string text_table(const LabTable& table) {
@@ -86,7 +97,7 @@ std::string lab_text(const LabReport& report) {
   std::string out = report.title + "\n" + wrapped(report.question);
   for (const LabSection& s : report.sections) {
     out += "\n" + s.heading + "\n";
-    if (!s.formula.empty()) out += "\n" + indented(s.formula) + "\n";
+    if (!s.formula.empty()) out += "\n" + indented(s.formula) + (s.texts.empty() ? "" : "\n");
     for (const std::string& text : s.texts) out += wrapped(text);
     for (const LabTable& t : s.tables) out += "\n" + text_table(t) + (t.caption.empty() ? "" : wrapped(t.caption));
   }
@@ -101,7 +112,7 @@ std::string lab_page(const LabReport& report) {
     if (!s.formula.empty()) page.formula(s.formula);
     for (const std::string& text : s.texts) page.paragraph(text);
     for (const LabTable& t : s.tables) page.table(t.header, t.rows, t.caption);
-    for (const LabFigure& f : s.figures) page.figure(f.svg, f.caption);
+    add_figures(page, s.figures);
   }
   return page.html();
 }

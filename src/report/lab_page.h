@@ -14,6 +14,7 @@ struct LabTable {
 struct LabFigure {
   std::string svg;      // a picture of this folder
   std::string caption;  // may be empty
+  bool small = false;   // stands beside its small neighbours
 };
 struct LabSection {
   std::string heading;

@@ -1,0 +1,99 @@
+#include "lab/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace jumok {
+namespace {
+
+// The test pair that is shown: the first of middling length, so that its picture fits.
+size_t example_of(const LabText& text) {
+  const auto words = [](const std::string& line) { return std::count(line.begin(), line.end(), ' ') + 1; };
+  for (size_t i = 0; i < text.test_source.size(); ++i) {
+    const auto n = words(text.test_source[i]), m = words(text.test_target[i]);
+    if (n >= 5 && n <= 16 && m >= 4 && m <= 16) return i;
+  }
+  return 0;
+}
+
+LabText text_of(const CompareOptions& o) {
+  if (o.files.given()) return file_text(o.files, o.test_pairs);
+  return task_text({o.task, 3, 12, o.run.seed, false}, o.training_pairs, o.test_pairs);
+}
+
+}  // namespace
+
+std::vector<Contender> all_mechanisms() {
+  return {
+      {"none, initial state", "rnn-none", {}},
+      {"none, every step",
+       "rnn-none",
+       {"attention.score=none-every-step", "decoder.first-state=bridge", "decoder.readout=maxout", "rnn.cell=gru",
+        "encoder.reversed=false"}},
+      {"bahdanau", "rnn-bahdanau", {}},
+      {"luong dot", "rnn-luong-dot", {}},
+      {"luong general", "rnn-luong-general", {}},
+      {"luong concat", "rnn-luong-concat", {}},
+      {"luong location", "rnn-luong-location", {}},
+      {"local-m", "rnn-luong-general", {"attention.window=local-m"}},
+      {"local-p", "rnn-luong-general", {"attention.window=local-p"}},
+      {"input feeding", "rnn-luong-general", {"decoder.input-feeding=true"}},
+      {"rnn scaled dot", "rnn-luong-dot", {"attention.score=scaled-dot"}},
+      {"rnn multi-head", "rnn-luong-dot", {"attention.score=multi-head", "attention.heads=4"}},
+      {"transformer", "transformer-tiny", {}},
+  };
+}
+
+std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names) {
+  const std::vector<Contender> all = all_mechanisms();
+  if (names.empty()) return all;
+  std::vector<Contender> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Contender& c) { return c.name == name; });
+    if (found == all.end()) {
+      std::vector<std::string> known;
+      for (const Contender& c : all) known.push_back(c.name);
+      fail("mechanism \"{}\": expected one of {}", name, fmt::join(known, ", "));
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
+CompareResult run_compare(const CompareOptions& o) {
+  const std::vector<Contender> contenders = choose_mechanisms(o.only);
+  const LabText text = text_of(o);
+  TrainingBudget budget;
+  budget.updates = o.seconds > 0 ? 0 : o.updates * (o.run.full ? 10 : 1);
+  budget.seconds = o.seconds;
+  budget.width = o.run.full && o.width == 64 ? 256 : o.width;
+  budget.batch_tokens = o.batch_tokens;
+  if (o.files.given()) budget.subwords = "unigram";
+  budget.settings = o.settings;
+  const TrainingGround ground(text, budget, o.run);
+
+  CompareResult r;
+  r.text = text.name;
+  r.training_pairs = static_cast<int64_t>(text.source.size());
+  r.test_pairs = static_cast<int64_t>(text.test_source.size());
+  r.width = budget.width;
+  r.batch_tokens = o.batch_tokens;
+  const size_t example = example_of(text);
+  r.example_source = text.test_source[example];
+  r.example_target = text.test_target[example];
+  const double share = 1.0 / static_cast<double>(contenders.size());
+  for (const Contender& c : contenders) {
+    const double begin = share * static_cast<double>(r.rows.size());
+    CompareRow row;
+    row.trained = ground.train(c, begin, begin + 0.95 * share);
+    row.quality = judge(row.trained.model, text, o.run.threads);
+    row.picture = alignment_picture(row.trained.model, r.example_source, r.example_target);
+    r.rows.push_back(std::move(row));
+  }
+  return r;
+}
+
+}  // namespace jumok

@@ -1,0 +1,46 @@
+// jumok lab compare: every mechanism trained by the same code on the same text for the same budget.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/trained.h"
+
+namespace jumok {
+
+struct CompareOptions {
+  LabFiles files;  // own text instead of a task
+  Task task = Task::kDates;
+  int training_pairs = 20000, test_pairs = 300;  // of the task; of own text so many test lines at most
+  int64_t updates = 400;                         // of each mechanism; 10 times as many with run.full
+  double seconds = 0;                            // of each, instead of updates; 0: updates count
+  int width = 64;                                // model.width of all; 0: each preset's own. With run.full 256
+  int batch_tokens = 1024;
+  std::vector<std::string> settings;  // over all contenders'
+  std::vector<std::string> only;      // names of mechanisms; empty: all
+  LabRun run;
+};
+
+// Every mechanism of the project as (preset, settings), in the order of the literature.
+std::vector<Contender> all_mechanisms();
+// Those named; throws Error naming the valid ones.
+std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names);
+
+struct CompareRow {
+  Trained trained;
+  Quality quality;
+  AlignmentPicture picture;  // of the example; no words without attention
+};
+struct CompareResult {
+  std::string text;
+  int64_t training_pairs = 0, test_pairs = 0;
+  int width = 0, batch_tokens = 0;
+  std::string example_source, example_target;  // the test pair of the pictures
+  std::vector<CompareRow> rows;
+};
+CompareResult run_compare(const CompareOptions& options);
+
+LabReport report_of(const CompareResult& result);
+nlohmann::ordered_json to_json(const CompareResult& result);
+
+}  // namespace jumok

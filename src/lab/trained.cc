@@ -1,0 +1,153 @@
+#include "lab/trained.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "gemm/worker_threads.h"
+#include "jumok/aligner.h"
+#include "jumok/metrics.h"
+#include "jumok/trainer.h"
+#include "lab/machine.h"
+#include "models/model_files.h"
+#include "train/lanes.h"
+
+namespace jumok {
+namespace fs = std::filesystem;
+namespace {
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// A name that is safe as a folder's.
+std::string folder_name(const std::string& name) {
+  std::string safe;
+  for (const char c : name) safe += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ? c : '-';
+  return safe;
+}
+
+bool has_attention_over_source(const EncoderDecoder& model) { return !model.source_attentions().empty(); }
+
+}  // namespace
+
+ScratchFolder::ScratchFolder() {
+  std::string name = (fs::temp_directory_path() / "jumok-lab-XXXXXX").string();
+  check(mkdtemp(name.data()) != nullptr, "{}: a temporary folder cannot be made there", fs::temp_directory_path().string());
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+TrainingGround::TrainingGround(const LabText& text, const TrainingBudget& budget, const LabRun& run)
+    : text_(text), budget_(budget), run_(run) {
+  write_file(folder_.path() / "source", joined(text.source));
+  write_file(folder_.path() / "target", joined(text.target));
+}
+
+Trained TrainingGround::train(const Contender& contender, double begin, double end) const {
+  TrainOptions o;
+  o.source = folder_.path() / "source";
+  o.target = folder_.path() / "target";
+  o.model = folder_.path() / folder_name(contender.name);
+  o.preset = contender.preset;
+  o.subwords = budget_.subwords;
+  o.vocabulary = budget_.vocabulary;
+  o.max_updates = budget_.updates;
+  o.max_seconds = budget_.seconds;
+  o.seed = run_.seed;
+  o.threads = run_.threads;
+  o.overwrite = true;
+  // The last few sets are averaged, close together: a short run's parameters are still on their way.
+  const int64_t every = std::max<int64_t>(1, budget_.updates / 40);
+  o.settings = {fmt::format("train.batch-tokens={}", budget_.batch_tokens), fmt::format("average.every={}", every), "average.last=4"};
+  if (budget_.width > 0) o.settings.push_back(fmt::format("model.width={}", budget_.width));
+  // Bahdanau's encoder is as wide as the decoder in each direction.
+  if (budget_.width > 0 && contender.preset == "rnn-bahdanau") o.settings.push_back(fmt::format("encoder.width={}", 2 * budget_.width));
+  o.settings.insert(o.settings.end(), contender.settings.begin(), contender.settings.end());
+  o.settings.insert(o.settings.end(), budget_.settings.begin(), budget_.settings.end());
+
+  Trained trained;
+  trained.contender = contender;
+  trained.model = o.model;
+  std::vector<double> rates;
+  o.progress = [&](const TrainProgress& p) {
+    if (p.update % std::max<int64_t>(1, budget_.updates / 60) == 0 || p.update <= 1)
+      trained.curve.push_back({static_cast<double>(p.update), p.seconds, p.loss});
+    rates.push_back(p.tokens_per_second);
+    run_.tell(begin + (end - begin) * p.fraction, fmt::format("{}: update {}, loss {:.3f}", contender.name, p.update, p.loss));
+  };
+  const TrainResult result = jumok::train(o);
+  trained.parameters = result.parameters;
+  trained.updates = result.updates;
+  trained.seconds = result.seconds;
+  trained.tokens_per_second = spread_of({rates.begin() + static_cast<long>(rates.size() / 2), rates.end()}).median;
+  trained.activation_bytes = activation_bytes(o.model);
+  return trained;
+}
+
+// One update's sentences on one thread, as training computes them.
+int64_t TrainingGround::activation_bytes(const fs::path& folder) const {
+  const LoadedModel m = load_model(folder);
+  TrainConfig config = training_preset(m.config.architecture);
+  config.lanes = 1;
+  Workers workers(1, prepare_model_thread);
+  const size_t lines = std::min(text_.source.size(), static_cast<size_t>(budget_.batch_tokens) / 4 + 1);
+  const ParallelCorpus corpus = ParallelCorpus::build(
+      {std::span(text_.source).first(lines), std::span(text_.target).first(lines), *m.subwords.source, *m.subwords.target}, {}, &workers);
+  std::vector<int32_t> batch;
+  for (int64_t i = 0, tokens = 0; i < corpus.size() && tokens < budget_.batch_tokens; ++i) {
+    batch.push_back(static_cast<int32_t>(i));
+    tokens += corpus.target_lengths()[static_cast<size_t>(i)] + 1;
+  }
+  Lanes lanes(*m.model, corpus, config, 1, workers);
+  lanes.gradients(m.parameters->data(), batch, 0);
+  return lanes.peak_arena_bytes();
+}
+
+Quality judge(const fs::path& model, const LabText& text, int threads) {
+  const Translator translator(model, {threads, {}});
+  TranslateOptions search;
+  search.beam = 1;
+  Quality q;
+  size_t equal = 0;
+  for (const auto& list : translator.translate(text.test_source, search)) {
+    q.outputs.push_back(list.front().text);
+    equal += q.outputs.back() == text.test_target[q.outputs.size() - 1] ? 1 : 0;
+  }
+  q.exact = static_cast<double>(equal) / static_cast<double>(q.outputs.size());
+  q.bleu = bleu(q.outputs, text.test_target).score;
+  q.chrf = chrf(q.outputs, text.test_target).score;
+  double log_prob = 0;
+  int64_t tokens = 0;
+  for (const PairScore& s : translator.score(text.test_source, text.test_target)) log_prob += s.log_prob, tokens += s.tokens;
+  q.loss = tokens > 0 ? -log_prob / static_cast<double>(tokens) : 0;
+  q.aer = std::numeric_limits<double>::quiet_NaN();
+  if (text.gold.empty() || !has_attention_over_source(*load_model(model).model)) return q;
+  std::vector<std::vector<AlignmentLink>> links;
+  for (const Alignment& a : Aligner(model, {threads, {}}).align(text.test_source, text.test_target)) {
+    links.emplace_back();
+    for (const auto& [s, t] : a.links) links.back().push_back({s, t});
+  }
+  q.aer = alignment_error_rate(links, text.gold, JudgedLinks::kEitherAnnotated).error_rate;
+  return q;
+}
+
+AlignmentPicture alignment_picture(const fs::path& model, const std::string& source, const std::string& target) {
+  if (!has_attention_over_source(*load_model(model).model)) return {};
+  const Alignment a = Aligner(model).align(std::vector{source}, std::vector{target}).front();
+  return {a.source_words, a.target_words, a.weights};
+}
+
+}  // namespace jumok

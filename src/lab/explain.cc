@@ -90,7 +90,10 @@ void check_found(const ExplainResult& r, const ExplainOptions& o) {
     for (const AttentionMaps::Map& map : s.maps) heads = std::max(heads, map.heads);
     check(o.head < heads, "head {}: expected 0 to {}", o.head, heads - 1);
   }
-  for (const auto& queries : r.queries) check(!queries.empty(), "symbol \"{}\": neither the source nor its translation holds it", o.symbol);
+  for (size_t i = 0; i < r.queries.size(); ++i) {
+    check(!r.queries[i].empty(), "symbol \"{}\": neither \"{}\" nor its translation \"{}\" holds it", o.symbol, r.sentences[i].source,
+          r.sentences[i].target);
+  }
 }
 
 // Source and target as symbols; the target is the given one or the greedy translation.

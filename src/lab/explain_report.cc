@@ -25,6 +25,8 @@ std::string vector_text(const char* name, const std::vector<float>& v) {
 
 std::string score_text(double e) { return std::isinf(e) ? "blocked" : fmt::format("{:.3f}", e); }
 
+std::string change_text(float change) { return std::abs(change) < 0.0005f ? "0.000" : fmt::format("{:+.3f}", change); }
+
 LabTable table_of(const ExplainedQuery& q) {
   LabTable t{fmt::format("Head {} of {}, query \"{}\"", q.head, q.heads, q.symbol), {"key", "score e", "weight α"}, {}};
   for (size_t j = 0; j < q.keys.size(); ++j) t.rows.push_back({q.keys[j], score_text(q.scores[j]), fmt::format("{:.3f}", q.weights[j])});
@@ -40,7 +42,7 @@ LabTable table_of(const ExplainedQuery& a, const ExplainedQuery& b) {
     const bool in_a = j < a.keys.size(), in_b = j < b.keys.size();
     t.rows.push_back({in_a ? a.keys[j] : "", in_a ? score_text(a.scores[j]) : "", in_a ? fmt::format("{:.3f}", a.weights[j]) : "",
                       in_b ? b.keys[j] : "", in_b ? score_text(b.scores[j]) : "", in_b ? fmt::format("{:.3f}", b.weights[j]) : "",
-                      in_a && in_b ? fmt::format("{:+.3f}", b.weights[j] - a.weights[j]) : ""});
+                      in_a && in_b ? change_text(b.weights[j] - a.weights[j]) : ""});
   }
   return t;
 }

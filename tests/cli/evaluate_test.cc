@@ -76,6 +76,36 @@ TEST_F(Evaluate, AlignmentErrorRateOfPharaohLinks) {
   EXPECT_NEAR(nlohmann::json::parse(json.out).at("aer").at("score"), 2.0 / 7, 1e-15);
 }
 
+// The same links in the form of NAACL 2003, from 1, sentence by sentence.
+TEST_F(Evaluate, AlignmentErrorRateOfNaaclLinksRecognisedOrTold) {
+  const auto gold = file("naacl", "0001 1 1 S\n0001 2 2 S\n0001 3 3\n0001 2 3 P\n"), links = file("links", "0-0 1-1 1-2 2-3\n");
+  const std::string expected = "AER = 0.2857 (precision = 0.7500 recall = 0.6667 proposed = 4 sure = 3)\n";
+  EXPECT_EQ(run_jumok("evaluate --aer " + gold + " < " + links).out, expected);
+  EXPECT_EQ(run_jumok("evaluate --gold-format naacl --aer " + gold + " < " + links).out, expected);
+  const Outcome wrong = run_jumok("evaluate --gold-format pharaoh --aer " + gold + " < " + links);
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_EQ(run_jumok("evaluate --gold-format talp --aer " + gold + " < " + links).status, 2);
+  // Two sentences without any link leave nothing in the file.
+  const Outcome none = run_jumok("evaluate --gold-format naacl --aer " + file("none", "") + " < " + file("two", "\n\n"));
+  EXPECT_EQ(none.out, "AER = 0.0000 (precision = 1.0000 recall = 1.0000 proposed = 0 sure = 0)\n");
+}
+
+TEST_F(Evaluate, GoldOfAnotherLengthOrFormFailsAndNothingIsPrinted) {
+  const auto links = file("links", "0-0\n0-0\n");
+  for (const auto& [gold, message] : {std::pair<std::string, std::string>{"0-0\n", "gold: expected 2 lines"},
+                                      {"0-0\n0-0\n0-0\n", "gold: expected 2 lines"},
+                                      {"0-0\n0_0\n", "gold:2: expected links like 0-1"},
+                                      {"1 1 1\n3 1 1\n", "gold:2: expected a sentence from 1 to 2"}}) {
+    for (const char* json : {"", "--json "}) {
+      const Outcome found = run_jumok(std::string("evaluate ") + json + "--aer " + file("gold", gold) + " < " + links);
+      EXPECT_EQ(found.status, 1) << gold;
+      EXPECT_EQ(found.out, "");
+      EXPECT_NE(found.err.find(message), std::string::npos) << found.err;
+    }
+  }
+}
+
 TEST_F(Evaluate, LinksBeyondTheTextFailWithFileAndLine) {
   const auto gold = file("gold", "0-0\n3-0\n"), links = file("links", "0-0\n0-0\n");
   const auto text = file("text", "a b c\na b c\n");

@@ -126,6 +126,7 @@ TEST_F(RandomModel, APromptBeyondTheLastPositionIsReadFromItsEndWithOneWarning) 
   EXPECT_NE(warnings_[0].find("only the last 10 symbols are read"), std::string::npos) << warnings_[0];
   const auto b = g.generate(other, {.greedy = true, .max_length = 6});
   EXPECT_EQ(a[0][0].continuation, b[0][0].continuation);  // what is not read does not matter
+  EXPECT_EQ(a[0][0].log_prob, b[0][0].log_prob);
   EXPECT_EQ(a[0][0].text, one[0] + a[0][0].continuation);
   EXPECT_LE(a[0][0].tokens, 6);
 }

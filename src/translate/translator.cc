@@ -157,7 +157,8 @@ Translator& Translator::operator=(Translator&&) noexcept = default;
 
 std::vector<std::vector<Translation>> Translator::translate(std::span<const std::string> lines, const TranslateOptions& options) const {
   check_options(options);
-  if (options.alignments) layer_name(*inside_->model.model, options.alignment_layer);
+  const EncoderDecoder& model = *inside_->model.model;
+  if (options.alignments || !model.source_attentions().empty()) layer_name(model, options.alignment_layer);
   std::lock_guard lock(inside_->mutex);
   return inside_->translate(lines, options);
 }

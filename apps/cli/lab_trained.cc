@@ -1,0 +1,136 @@
+#include "lab_trained.h"
+
+#include <nlohmann/json.hpp>
+
+#include "lab/bottleneck.h"
+#include "lab/compare.h"
+#include "lab/gradient.h"
+#include "lab/heads.h"
+#include "lab_output.h"
+
+namespace jumok {
+namespace {
+
+// Own text instead of a task.
+void add_files(CLI::App& sub, LabFiles& files) {
+  sub.add_option("--source", files.source, "Own source sentences to train on, with the three below (default: a task)")->type_name("FILE");
+  sub.add_option("--target", files.target, "Their translations, line by line")->type_name("FILE");
+  sub.add_option("--test-source", files.test_source, "Source sentences held back")->type_name("FILE");
+  sub.add_option("--test-target", files.test_target, "Their translations")->type_name("FILE");
+}
+
+// A task by its name.
+void add_task(CLI::App& sub, Task& task) {
+  sub.add_option_function<std::string>(
+         "--task", [&task](const std::string& name) { task = parse_task(name); },
+         "Task made on the spot: copy or reverse digits, dates from words to figures")
+      ->check(CLI::IsMember({"copy", "reverse", "dates"}))
+      ->default_str(task_name(task));
+}
+
+void add_budget(CLI::App& sub, int64_t& updates, int& width, int& batch_tokens) {
+  sub.add_option("--updates", updates, "Updates of each model")->check(CLI::Range(1, 10000000))->capture_default_str();
+  sub.add_option("--width", width, "model.width of all; 0: each preset's own")->check(CLI::Range(0, 8192))->capture_default_str();
+  sub.add_option("--batch-tokens", batch_tokens, "Target symbols of an update")->check(CLI::Range(1, 10000000))->capture_default_str();
+}
+
+void add_settings(CLI::App& sub, std::vector<std::string>& settings) {
+  sub.add_option("--set", settings, "key=value for all models, as in jumok train; repeatable");
+}
+
+void add_compare(CLI::App& lab, Command& command) {
+  add_experiment<CompareOptions, CompareResult>(
+      lab, command, "compare", "Every mechanism trained on the same text for the same budget", run_compare,
+      [](CLI::App& sub, CompareOptions& o) {
+        add_task(sub, o.task);
+        add_files(sub, o.files);
+        sub.add_option("--only", o.only, "Mechanism to train, such as 'luong dot'; repeatable (default: all)")->type_name("NAME");
+        add_budget(sub, o.updates, o.width, o.batch_tokens);
+        sub.add_option("--seconds", o.seconds, "Seconds of each model instead of updates; 0: updates count")
+            ->check(CLI::Range(0.0, 1e7))
+            ->capture_default_str();
+        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(CLI::Range(1, 10000000))->capture_default_str();
+        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")
+            ->check(CLI::Range(1, 1000000))
+            ->capture_default_str();
+        add_settings(sub, o.settings);
+        add_full(sub, o.run, "10 times the updates, width 256");
+        add_seed(sub, o.run);
+        add_threads(sub, o.run);
+      });
+}
+
+void add_bottleneck(CLI::App& lab, Command& command) {
+  add_experiment<BottleneckOptions, BottleneckResult>(
+      lab, command, "bottleneck", "Quality against the length of the source, with attention and without", run_bottleneck,
+      [](CLI::App& sub, BottleneckOptions& o) {
+        sub.add_option("--lengths", o.lengths, "Lengths of copy and reverse, comma-separated")
+            ->delimiter(',')
+            ->check(CLI::Range(1, 1000))
+            ->capture_default_str();
+        add_files(sub, o.files);
+        sub.add_option("--bins", o.bins, "Upper ends of the ranges of source words, of own text, rising")
+            ->delimiter(',')
+            ->check(CLI::Range(1, 100000))
+            ->capture_default_str();
+        add_budget(sub, o.updates, o.width, o.batch_tokens);
+        sub.add_option("--pairs", o.training_pairs, "Pairs of each task to train on")
+            ->check(CLI::Range(1, 10000000))
+            ->capture_default_str();
+        sub.add_option("--test-pairs", o.test_pairs, "Pairs of each length held back")
+            ->check(CLI::Range(1, 1000000))
+            ->capture_default_str();
+        add_settings(sub, o.settings);
+        add_full(sub, o.run, "10 times the updates, lengths 5 to 100, width 256");
+        add_seed(sub, o.run);
+        add_threads(sub, o.run);
+      });
+}
+
+void add_gradient(CLI::App& lab, Command& command) {
+  add_experiment<GradientOptions, GradientResult>(
+      lab, command, "gradient", "How much gradient of an output word arrives at each source word", run_gradient,
+      [](CLI::App& sub, GradientOptions& o) {
+        sub.add_option("--length", o.length, "Source words")->check(CLI::Range(2, 10000))->capture_default_str();
+        sub.add_option("--sentences", o.sentences, "Sentences, each with its own first parameters")
+            ->check(CLI::Range(1, 100000))
+            ->capture_default_str();
+        sub.add_option("--width", o.width, "Width of the models")->check(CLI::Range(8, 8192))->capture_default_str();
+        add_full(sub, o.run, "200 words, 32 sentences");
+        add_seed(sub, o.run);
+        add_threads(sub, o.run);
+      });
+}
+
+void add_heads(CLI::App& lab, Command& command) {
+  add_experiment<HeadsOptions, HeadsResult>(
+      lab, command, "heads", "1, 2, 4, 8 heads at equal width: cost, quality, entropy, how unlike they are", run_heads,
+      [](CLI::App& sub, HeadsOptions& o) {
+        sub.add_option("--heads", o.heads, "Numbers of heads, comma-separated; each must divide the width")
+            ->delimiter(',')
+            ->check(CLI::Range(1, 128))
+            ->capture_default_str();
+        add_task(sub, o.task);
+        add_files(sub, o.files);
+        add_budget(sub, o.updates, o.width, o.batch_tokens);
+        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(CLI::Range(1, 10000000))->capture_default_str();
+        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")
+            ->check(CLI::Range(1, 1000000))
+            ->capture_default_str();
+        add_settings(sub, o.settings);
+        add_full(sub, o.run, "10 times the updates, width 256");
+        add_seed(sub, o.run);
+        add_threads(sub, o.run);
+      });
+}
+
+}  // namespace
+
+void add_trained_experiments(CLI::App& lab, Command& command) {
+  add_compare(lab, command);
+  add_bottleneck(lab, command);
+  add_gradient(lab, command);
+  add_heads(lab, command);
+}
+
+}  // namespace jumok

@@ -1,0 +1,158 @@
+#include "lab/gradient.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "gemm/worker_threads.h"
+#include "lab/timing.h"
+#include "models/encoder_decoder.h"
+#include "report/curves.h"
+#include "text/subwords.h"
+
+namespace jumok {
+namespace {
+
+// One-way encoders that read from the first word to the last, so that the distance of word j is the number of steps from it to the end.
+std::vector<Contender> contenders() {
+  const std::vector<std::string> one_way = {"encoder.bidirectional=false", "encoder.reversed=false"};
+  const auto rnn = [&](const char* name, const char* preset, std::vector<std::string> settings) {
+    settings.insert(settings.end(), one_way.begin(), one_way.end());
+    return Contender{name, preset, settings};
+  };
+  return {rnn("none, tanh", "rnn-none", {"rnn.cell=tanh"}),    rnn("none, GRU", "rnn-none", {"rnn.cell=gru"}),
+          rnn("none, LSTM", "rnn-none", {"rnn.cell=lstm"}),    rnn("bahdanau, GRU", "rnn-bahdanau", {}),
+          rnn("luong general, LSTM", "rnn-luong-general", {}), {"transformer", "transformer-tiny", {}}};
+}
+
+ModelConfig config_of(const Contender& c, const GradientOptions& o, int length) {
+  ModelConfig config = model_preset(c.preset);
+  Settings settings = model_settings(config);
+  settings.set_assignment(fmt::format("model.width={}", o.width), "width");
+  for (const std::string& s : c.settings) settings.set_assignment(s, c.name);
+  config.tying = Tying::kNone;  // the source has an embedding of its own
+  if (config.rnn.encoder_width > 0) config.rnn.encoder_width = o.width;
+  config.source_vocabulary = config.target_vocabulary = length + 3;
+  config.max_positions = std::max(config.max_positions, length + 2);
+  return config;
+}
+
+// Every source word is another symbol, so its row of the embedding's gradient is ∂loss/∂x_j alone. The loss is that of the first output
+// word.
+void add_norms(std::vector<double>& norms, const EncoderDecoder& model, uint64_t seed) {
+  const auto length = static_cast<int>(norms.size());
+  std::vector<int32_t> symbols(norms.size());
+  std::iota(symbols.begin(), symbols.end(), 3);
+  Rng rng(hash_words(seed, 11));
+  rng.shuffle(symbols);
+  const PackedRows source = pack_source(std::vector<std::vector<int32_t>>{symbols});
+  PackedTarget target = pack_target(std::vector<std::vector<int32_t>>{{}});
+  target.labels = {symbols.front()};  // after START: the one label
+
+  std::vector<float> parameters(static_cast<size_t>(model.layout().size())), gradients(parameters.size());
+  model.layout().initialise(parameters.data(), seed);
+  Arena arena;
+  Tape tape;
+  Context context{arena, parameters.data(), &tape, gradients.data()};
+  model.loss(context, {source, target, {}, {}});
+  tape.backward();
+
+  const auto& entries = model.layout().entries();
+  const auto table = std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.name == "encoder.embedding.weight"; });
+  const Tensor rows = context.gradient(table->parameter);
+  for (int k = 0; k < length; ++k) {  // k words before the end
+    const float* row = rows.row(symbols[static_cast<size_t>(length - 1 - k)]);
+    norms[static_cast<size_t>(k)] += std::sqrt(std::inner_product(row, row + rows.columns, row, 0.0));
+  }
+}
+
+void summarise(GradientRow& row) {
+  const size_t tenth = std::max<size_t>(1, row.norms.size() / 10);
+  const auto mean = [&](size_t begin) {
+    return std::accumulate(row.norms.begin() + static_cast<long>(begin), row.norms.begin() + static_cast<long>(begin + tenth), 0.0) /
+           static_cast<double>(tenth);
+  };
+  row.kept = mean(row.norms.size() - tenth) / mean(0);
+  std::vector<double> steps, logs;
+  for (size_t k = 0; k < row.norms.size(); ++k) {
+    if (row.norms[k] > 0) steps.push_back(static_cast<double>(k)), logs.push_back(std::log(row.norms[k]));
+  }
+  row.decay = std::exp(fit_line(steps, logs).slope);
+}
+
+}  // namespace
+
+GradientResult run_gradient(const GradientOptions& o) {
+  const int length = o.run.full ? std::max(o.length, 200) : o.length, sentences = o.run.full ? std::max(o.sentences, 32) : o.sentences;
+  check(length >= 2 && length <= 10000 && sentences >= 1 && o.width >= 8,
+        "gradient: expected 2 to 10000 words, a sentence and a width of 8 or more");
+  GradientResult r{length, sentences, {}};
+  Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
+  const std::vector<Contender> all = contenders();
+  for (const Contender& c : all) {
+    o.run.tell(static_cast<double>(r.rows.size()) / static_cast<double>(all.size()), c.name);
+    const auto model = make_model(config_of(c, o, length));
+    std::vector<std::vector<double>> norms(static_cast<size_t>(sentences), std::vector<double>(static_cast<size_t>(length)));
+    workers.run(sentences, [&](int s, int) { add_norms(norms[static_cast<size_t>(s)], *model, hash_words(o.run.seed, s)); });
+    GradientRow row{c.name, c, std::vector<double>(static_cast<size_t>(length)), 0, 0};
+    for (const auto& one : norms) {
+      for (size_t k = 0; k < one.size(); ++k) row.norms[k] += one[k] / sentences;
+    }
+    summarise(row);
+    r.rows.push_back(std::move(row));
+  }
+  return r;
+}
+
+LabReport report_of(const GradientResult& r) {
+  LabReport report{
+      "How much gradient arrives at a source word?",
+      "The loss of the first output word, and what of it arrives at each word of the source: without attention it passes every step of the "
+      "encoder between the word and the end, with attention one weight.",
+      {}};
+  LabSection s{
+      "Norm of the gradient against distance",
+      "|∂loss_1 / ∂x_j|     x_j: embedding of source word j, the way into h_j     distance: words from j to the end of the source",
+      {fmt::format("Parameters at their first values, encoders read from the first word to the last; mean over {} sentences of {} words.",
+                   r.sentences, r.length)},
+      {},
+      {}};
+  LabTable t{
+      "Kept: mean norm at the tenth of the words that is farthest, over that of the nearest tenth. Factor per step: fitted over all "
+      "distances.",
+      {"mechanism", "at the end", "half way", "at the beginning", "kept", "factor per step"},
+      {}};
+  std::vector<Series> lines;
+  for (const GradientRow& row : r.rows) {
+    t.rows.push_back({row.name, fmt::format("{:.2e}", row.norms.front()), fmt::format("{:.2e}", row.norms[row.norms.size() / 2]),
+                      fmt::format("{:.2e}", row.norms.back()), fmt::format("{:.1e}", row.kept), fmt::format("{:.3f}", row.decay)});
+    lines.push_back({row.name, {}, {}});
+    for (size_t k = 0; k < row.norms.size(); ++k)
+      lines.back().x.push_back(static_cast<double>(k + 1)), lines.back().y.push_back(row.norms[k]);
+  }
+  s.tables.push_back(t);
+  s.figures.push_back(
+      {curves_svg({.title = "Gradient of the first output word", .x_label = "distance in words", .y_label = "norm", .log_y = true}, lines),
+       ""});
+  report.sections.push_back(s);
+  return report;
+}
+
+nlohmann::ordered_json to_json(const GradientResult& r) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const GradientRow& row : r.rows) {
+    rows.push_back({{"mechanism", row.name},
+                    {"preset", row.contender.preset},
+                    {"settings", row.contender.settings},
+                    {"norms", row.norms},
+                    {"kept", row.kept},
+                    {"factor_per_step", row.decay}});
+  }
+  return {{"experiment", "gradient"}, {"length", r.length}, {"sentences", r.sentences}, {"rows", rows}};
+}
+
+}  // namespace jumok

@@ -1,0 +1,37 @@
+// jumok lab gradient: what arrives at a source word from the loss of an output word, against the way between them (Bengio 1994; Bahdanau
+// 2015 §1): without attention it goes back through every step of the encoder, with attention it goes there at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lab/trained.h"
+
+namespace jumok {
+
+struct GradientOptions {
+  int length = 60;    // source words; 200 with run.full
+  int sentences = 8;  // each with parameters of its own; norms are averaged; 32 with run.full
+  int width = 64;
+  LabRun run;
+};
+
+// Norm of ∂loss/∂x_j for the loss of the first output word, x_j the embedding of source word j, the only way into h_j.
+struct GradientRow {
+  std::string name;
+  Contender contender;
+  std::vector<double>
+      norms;         // [length], by distance: norms[k] is that of the word k words before the end of the source, mean over sentences
+  double kept = 0;   // norms at the greatest distance, a tenth of the words, over those at the least
+  double decay = 0;  // factor for each step of distance, fitted through all of them
+};
+struct GradientResult {
+  int length = 0, sentences = 0;
+  std::vector<GradientRow> rows;
+};
+GradientResult run_gradient(const GradientOptions& options);
+
+LabReport report_of(const GradientResult& result);
+nlohmann::ordered_json to_json(const GradientResult& result);
+
+}  // namespace jumok

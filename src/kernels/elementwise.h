@@ -12,7 +12,7 @@ void broadcast_row(const float* bias, Rows out);              // every row of ou
 void accumulate_columns(ConstRows a, float* sum);             // sum[c] += Σ_r a[r, c], rows in rising order
 
 enum class Activation { kNone, kRelu, kTanh, kSigmoid };
-// y = f(x), in place allowed. Tanh and sigmoid: at most 5 ulp (6 on a machine without FMA). NaN stays NaN.
+// y = f(x), in place allowed. Tanh and sigmoid: at most 5 ulp (6.1 on a machine without FMA). NaN stays NaN.
 void activation_forward(Activation f, ConstRows x, Rows y);
 // dx = dy * f'(x), from the *output* y of the forward (relu: y > 0; tanh: 1 - y²; sigmoid: y(1 - y)). dx may be dy.
 void activation_backward(Activation f, ConstRows y, ConstRows dy, Rows dx);

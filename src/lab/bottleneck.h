@@ -15,7 +15,7 @@ struct BottleneckOptions {
   LabFiles files;                                  // own text instead: BLEU by the length of the source
   std::vector<int> bins = {10, 20, 30, 40, 60};    // of own text: source words up to each, and what is longer
   int training_pairs = 30000, test_pairs = 50;     // pairs for each length; of own text all test lines count
-  int64_t updates = 400;                           // of each; 10 times as many with run.full
+  int64_t updates = 500;                           // of each; 10 times as many with run.full
   int width = 64;                                  // 256 with run.full
   int batch_tokens = 2048;
   std::vector<std::string> settings;

@@ -12,7 +12,7 @@ struct CompareOptions {
   LabFiles files;  // own text instead of a task
   Task task = Task::kDates;
   int training_pairs = 20000, test_pairs = 300;  // of the task; of own text so many test lines at most
-  int64_t updates = 400;                         // of each mechanism; 10 times as many with run.full
+  int64_t updates = 500;                         // of each mechanism; 10 times as many with run.full
   double seconds = 0;                            // of each, instead of updates; 0: updates count
   int width = 64;                                // model.width of all; 0: each preset's own. With run.full 256
   int batch_tokens = 1024;
@@ -21,10 +21,10 @@ struct CompareOptions {
   LabRun run;
 };
 
-// Every mechanism of the project as (preset, settings), in the order of the literature.
-std::vector<Contender> all_mechanisms();
-// Those named; throws Error naming the valid ones.
-std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names);
+// Every mechanism of the project as (preset, settings), in the order of the literature. half_width: D of the local windows.
+std::vector<Contender> all_mechanisms(int half_width);
+// Those named, all where none is; throws Error naming the valid ones.
+std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names, int half_width);
 
 struct CompareRow {
   Trained trained;

@@ -173,9 +173,8 @@ std::vector<LayerCost> known_layers(const ComplexityOptions& o) {
     c.steps_formula = c.path_formula = "1";
     return c;
   };
-  std::vector<LayerCost> all = {cost("self-attention, scores and mix", "n²·d", 2, 1),
-                                cost("self-attention with projections", "n²·d + 4·n·d²", 2, 2), cost("recurrent (tanh)", "n·d²", 1, 2),
-                                cost("convolution", "k·n·d²", 1, 2)};
+  std::vector<LayerCost> all = {cost("attention alone", "n²·d", 2, 1), cost("self-attention", "n²·d + 4·n·d²", 2, 2),
+                                cost("recurrent (tanh)", "n·d²", 1, 2), cost("convolution", "k·n·d²", 1, 2)};
   all[2].steps = all[2].path = n;
   all[2].steps_formula = all[2].path_formula = "n";
   all[3].path = std::ceil(n / k);
@@ -199,12 +198,12 @@ LabFigure chart(const ComplexityResult& r, bool by_length) {
 
 LabSection exponents(const ComplexityResult& r) {
   LabSection s{"Exponents", "", {}, {}, {chart(r, true), chart(r, false)}};
-  LabTable t{
-      fmt::format("Fitted through the upper three points, n at d = {}, d at n = {}. A sum of terms lies between its exponents; small sizes "
-                  "are below them, where calls and memory count.",
-                  r.width, r.length),
-      {"layer", "operations", "n fitted", "n expected", "d fitted", "d expected"},
-      {}};
+  LabTable t{fmt::format("Fitted through the upper three points, n at d = {}, d at n = {}. Attention alone: scores, softmax and mix, "
+                         "without the projections. A sum of terms lies between its exponents; small sizes "
+                         "are below them, where calls and memory count.",
+                         r.width, r.length),
+             {"layer", "operations", "n fitted", "n expected", "d fitted", "d expected"},
+             {}};
   for (const LayerCost& c : r.layers) {
     t.rows.push_back({c.layer, c.operations, fmt::format("{:.2f}", c.fitted_n), fmt::format("{:.0f}", c.expected_n),
                       fmt::format("{:.2f}", c.fitted_d), fmt::format("{:.0f}", c.expected_d)});

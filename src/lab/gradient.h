@@ -10,7 +10,7 @@
 namespace jumok {
 
 struct GradientOptions {
-  int length = 60;    // source words; 200 with run.full
+  int length = 80;    // source words; 200 with run.full
   int sentences = 8;  // each with parameters of its own; norms are averaged; 32 with run.full
   int width = 64;
   LabRun run;
@@ -21,9 +21,10 @@ struct GradientRow {
   std::string name;
   Contender contender;
   std::vector<double>
-      norms;         // [length], by distance: norms[k] is that of the word k words before the end of the source, mean over sentences
-  double kept = 0;   // norms at the greatest distance, a tenth of the words, over those at the least
-  double decay = 0;  // factor for each step of distance, fitted through all of them
+      norms;          // [length], by distance: norms[k] is that of the word k words before the end of the source, mean over sentences
+  double kept = 0;    // norms at the greatest distance, a tenth of the words, over those at the least
+  double decay = 0;   // factor for each step of distance, fitted through all of them
+  double theory = 0;  // the factor that the linearised cell has at first values
 };
 struct GradientResult {
   int length = 0, sentences = 0;

@@ -13,7 +13,7 @@ struct HeadsOptions {
   Task task = Task::kDates;
   LabFiles files;                                // own text instead of the task
   int training_pairs = 20000, test_pairs = 300;  // of own text so many test lines at most
-  int64_t updates = 400;                         // of each; 10 times as many with run.full
+  int64_t updates = 300;                         // of each; 10 times as many with run.full
   int width = 64;                                // D; 256 with run.full
   int batch_tokens = 1024;
   std::vector<std::string> settings;  // over all

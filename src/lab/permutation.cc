@@ -168,7 +168,7 @@ LabReport report_of(const PermutationResult& r) {
       "change?",
       {}};
   LabSection s{
-      "Difference between the representations of the shuffled sentence and the shuffled representations",
+      "Shuffled words, shuffled rows?",
       "f(P x) = P f(x)   for every permutation P: permutation-equivariant",
       {fmt::format("{} random orders of a sentence of {} symbols, one of which stands in it twice; parameters at their first values.",
                    r.permutations, r.length)},
@@ -181,7 +181,7 @@ LabReport report_of(const PermutationResult& r) {
       {"model", "max |f(Px) − Pf(x)|", "largest |f|", "twins", "equivariant", "expected"},
       {}};
   for (const PermutationRow& row : r.rows) {
-    t.rows.push_back({row.model, fmt::format("{:.1e}", row.difference), fmt::format("{:.2f}", row.size), fmt::format("{:.1e}", row.twins),
+    t.rows.push_back({row.model, fmt::format("{:.2g}", row.difference), fmt::format("{:.2f}", row.size), fmt::format("{:.2g}", row.twins),
                       row.equivariant() ? "yes" : "no", row.model == "encoder, no positions" ? "yes" : "no"});
   }
   s.tables.push_back(t);

@@ -73,6 +73,10 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
   const int64_t every = std::max<int64_t>(1, budget_.updates / 40);
   o.settings = {fmt::format("train.batch-tokens={}", budget_.batch_tokens), fmt::format("average.every={}", every), "average.last=4"};
   if (budget_.width > 0) o.settings.push_back(fmt::format("model.width={}", budget_.width));
+  // A short training warms up soon; a narrow model bears a high rate. Wider ones keep their preset's.
+  constexpr int kNarrow = 128, kWarmUp = 1000;
+  if (budget_.updates > 0) o.settings.push_back(fmt::format("train.warm-up={}", std::clamp<int64_t>(budget_.updates / 5, 1, kWarmUp)));
+  if (budget_.width > 0 && budget_.width <= kNarrow) o.settings.push_back("train.rate=0.005");
   // Bahdanau's encoder is as wide as the decoder in each direction.
   if (budget_.width > 0 && contender.preset == "rnn-bahdanau") o.settings.push_back(fmt::format("encoder.width={}", 2 * budget_.width));
   o.settings.insert(o.settings.end(), contender.settings.begin(), contender.settings.end());

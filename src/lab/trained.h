@@ -16,7 +16,7 @@ struct Contender {
   std::vector<std::string> settings;
 };
 
-// The same for all that are compared. Either limit ends a training, 0: not this one.
+// The same for all that are compared, the learning rate too. Either limit ends a training, 0: not this one.
 struct TrainingBudget {
   int64_t updates = 300;
   double seconds = 0;

@@ -72,7 +72,7 @@ Chart chart_of(const CurveAxes& axes, const std::vector<Series>& series) {
   double ticks = 0, ends = 0;
   for (const double tick : chart.y.ticks) ticks = std::max(ticks, text_width(chart.y.label(tick), 12));
   for (const Series& s : series) {
-    if (const auto i = chart.last(s)) ends = std::max(ends, text_width(end_label(s, *i), kFont) * 1.05);
+    if (const auto i = chart.last(s)) ends = std::max(ends, text_width(end_label(s, *i), kFont) * 1.12);
   }
   chart.box = {16 + kFont + kGap + ticks + kGap, axes.title.empty() ? 40.0 : 66.0, kWidth - ends - 24, kHeight - 58};
   if (series.size() < 2)

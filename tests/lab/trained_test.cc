@@ -50,8 +50,8 @@ TEST(TrainingGround, AModelLearnsAndIsJudged) {
 }
 
 TEST(Compare, EveryMechanismOfTheTableIsThere) {
-  EXPECT_EQ(all_mechanisms().size(), 13u);
-  EXPECT_THROW(choose_mechanisms({"luong"}), Error);
+  EXPECT_EQ(all_mechanisms(10).size(), 13u);
+  EXPECT_THROW(choose_mechanisms({"luong"}, 10), Error);
   CompareOptions o;
   o.updates = 2;
   o.width = 16;
@@ -114,12 +114,12 @@ TEST(Bottleneck, EveryMechanismAtEveryLength) {
   EXPECT_NE(lab_text(report_of(r)).find("Symbols at their place"), std::string::npos);
 }
 
-// Bengio 1994: the gradient through a plain recurrent layer shrinks by a factor at each step. An attention weight knows no distance.
+// At first values the linearised GRU keeps 1/2 + 1/4 a step, the LSTM σ(1) + 1/4, a plain layer of spectral radius 1 at most all; an
+// attention weight knows no distance.
 TEST(Gradient, FallsWithDistanceOnlyWithoutAttention) {
   GradientOptions o;
-  o.length = 40;
-  o.sentences = 2;
-  o.width = 32;
+  o.length = 60;
+  o.sentences = 3;
   const GradientResult r = run_gradient(o);
   const auto row = [&](const std::string& name) {
     for (const GradientRow& g : r.rows) {
@@ -128,15 +128,15 @@ TEST(Gradient, FallsWithDistanceOnlyWithoutAttention) {
     ADD_FAILURE() << name;
     return GradientRow{};
   };
-  for (const char* name : {"none, tanh", "none, GRU", "none, LSTM"}) {
-    EXPECT_LT(row(name).kept, 1e-2) << name;
-    EXPECT_LT(row(name).decay, 0.95) << name;
-  }
-  for (const char* name : {"bahdanau, GRU", "luong general, LSTM", "transformer"}) {
-    EXPECT_GT(row(name).kept, 0.01) << name;
+  EXPECT_NEAR(row("none, GRU").decay, 0.75, 0.06);  // of the slowest direction: the first steps lose more
+  EXPECT_NEAR(row("none, LSTM").decay, 0.981, 0.03);
+  EXPECT_LT(row("none, tanh").decay, 1);
+  EXPECT_LT(row("none, GRU").kept, 1e-5);
+  for (const char* name : {"bahdanau, GRU", "luong, GRU", "transformer"}) {
+    EXPECT_GT(row(name).kept, 0.02) << name;
+    EXPECT_NEAR(row(name).decay, 1, 0.05) << name;
     for (const double n : row(name).norms) EXPECT_GT(n, 0) << name;
   }
-  EXPECT_GT(row("transformer").kept, 0.5);
 }
 
 // Two heads on two keys by hand: (1/2, 1/2) has 1 bit, (1, 0) none; their divergence is H(3/4, 1/4) - 1/2 = 0.3113 bits.

@@ -1,0 +1,70 @@
+// jumok lab: what the experiments have in common on the command line.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "program.h"
+
+namespace jumok {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Lab, WithoutANameTheExperimentsAreListed) {
+  const Outcome o = run_jumok("lab");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_EQ(o.err, "");
+  for (const char* name :
+       {"worked-example ", "scale ", "permutation ", "complexity ", "kv-cache ", "compare ", "bottleneck ", "gradient ", "heads "}) {
+    EXPECT_NE(("\n" + o.out).find(std::string("\n") + name), std::string::npos) << name;
+  }
+}
+
+TEST(Lab, AnUnknownNameIsWrongUsage) { EXPECT_EQ(run_jumok("lab scales").status, 2); }
+
+TEST(Lab, PagesGoIntoAFolderOrAFile) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_jumok("lab worked-example --output '" + (folder / "new/pages") + "'").status, 0);
+  EXPECT_TRUE(fs::exists(folder / "new/pages/worked-example.html"));
+  EXPECT_EQ(run_jumok("lab worked-example --output '" + (folder / "page.html") + "'").status, 0);
+  const std::string page = read_file(folder / "page.html");
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+  EXPECT_EQ(page.find("src="), std::string::npos);
+}
+
+TEST(Lab, APlaceThatCannotBeWrittenIsSaidBeforeTheWork) {
+  const Outcome o = run_jumok("lab compare --output /dev/null/pages");
+  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.out, "");
+  EXPECT_NE(o.err.find("/dev/null/pages"), std::string::npos);
+}
+
+TEST(Lab, JsonIsOneObject) {
+  const Outcome o = run_jumok("lab scale --widths 4,9 --keys 3 --draws 100 --json --quiet");
+  ASSERT_EQ(o.status, 0);
+  EXPECT_EQ(o.err, "");
+  const auto j = nlohmann::json::parse(o.out);
+  EXPECT_EQ(j["experiment"], "scale");
+  EXPECT_EQ(j["keys"], 3);
+  EXPECT_EQ(j["rows"][1]["d_k"], 9);
+}
+
+TEST(Lab, AnOwnExampleIsReadAndItsFaultsAreNamed) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "in.json") << R"({"embeddings": {"a": [1, 0], "b": [0, 1]}})";
+  const Outcome good = run_jumok("lab worked-example --json --input '" + (folder / "in.json") + "'");
+  ASSERT_EQ(good.status, 0);
+  EXPECT_EQ(nlohmann::json::parse(good.out)["weights"].size(), 2u);
+  std::ofstream(folder / "bad.json") << R"({"embeddings": {"a": []}})";
+  const Outcome bad = run_jumok("lab worked-example --input '" + (folder / "bad.json") + "'");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_NE(bad.err.find("bad.json: embeddings.a: expected a list"), std::string::npos) << bad.err;
+  EXPECT_EQ(run_jumok("lab worked-example --input '" + (folder / "none.json") + "'").status, 1);
+}
+
+}  // namespace
+}  // namespace jumok

@@ -131,7 +131,7 @@ LabReport report_of(const GradientResult& r) {
       {}};
   LabTable t{
       "Kept: mean norm at the tenth of the words that is farthest, over that of the nearest tenth. Factor per step: fitted over all "
-      "distances.",
+      "distances; by theory that of the slowest direction at first values, 1 with attention, whose weights know no distance.",
       {"mechanism", "at the end", "half way", "at the beginning", "kept", "factor per step", "by theory"},
       {}};
   std::vector<Series> lines;

@@ -104,8 +104,9 @@ HeadsResult run_heads(const HeadsOptions& o) {
     HeadsRow row;
     row.heads = heads;
     const double begin = share * static_cast<double>(r.rows.size());
-    row.trained = ground.train({fmt::format("{} heads", heads), "transformer-tiny", {fmt::format("attention.heads={}", heads)}}, begin,
-                               begin + 0.95 * share);
+    row.trained = ground.train(
+        {fmt::format("{} head{}", heads, heads == 1 ? "" : "s"), "transformer-tiny", {fmt::format("attention.heads={}", heads)}}, begin,
+        begin + 0.95 * share);
     row.quality = judge(row.trained.model, text, o.run.threads);
     look_at_weights(row, text, o.run);
     r.rows.push_back(std::move(row));

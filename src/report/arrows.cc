@@ -11,14 +11,14 @@
 namespace jumok {
 namespace {
 
-constexpr double kPlane = 420, kLeft = 56, kTop = 70, kBottom = 40, kRight = 190, kFont = 13;  // px
+constexpr double kPlane = 310, kLeft = 56, kTop = 70, kBottom = 40, kRight = 120, kFont = 13;  // px
 constexpr const char* kDashes[] = {"", "7 4", "2 3", "10 3 2 3"};
 
 // A square part of the plane that holds the origin and all arrows.
 Axis square_axis(const std::vector<Arrow>& arrows) {
   std::vector<double> ends = {0};
   for (const Arrow& a : arrows) ends.insert(ends.end(), {a.x, a.y});
-  return make_axis(ends, {.ticks = 8});
+  return make_axis(ends, {.ticks = 6});
 }
 
 struct Plane {
@@ -53,7 +53,7 @@ std::string arrow(const Plane& p, const Arrow& a) {
       "<text class=\"name word\" font-size=\"{}\" text-anchor=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>",
       a.group % 8, kDashes[a.group % 4], x0, y0, bx, by, x, y, bx - kHalf * uy, by + kHalf * ux, bx + kHalf * uy, by - kHalf * ux,
       escape(a.name), short_number(a.x), short_number(a.y), kFont, anchor, x + 8 * ux + (ux < -0.3 ? -2 : 2), y + 12 * uy + 4,
-      escape(shortened(a.name, 140, kFont)));
+      escape(shortened(a.name, 120, kFont)));
 }
 
 std::string legend(const std::vector<std::string>& groups) {

@@ -1,22 +1,21 @@
 // jumok/attention.h: the additive score, head by head through kernels/row_attention.h.
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <vector>
 
 #include "attention/attention_library.h"
 #include "base/error.h"
-#include "base/workers.h"
 #include "kernels/row_attention.h"
 
 namespace jumok::attention {
 namespace {
 
-void check_additive(const Problem& p, const Plan& plan, const float* score) {
+void check_additive(const Problem& p, const Plan& plan, const float* score, const Run& run) {
   check(p.q.type == Type::f32 && p.k.type == Type::f32 && p.v.type == Type::f32, "additive attention: q, k and v: expected f32");
   check(plan.groups == plan.heads, "additive attention: expected as many key heads as query heads, {}, found {}", plan.heads, plan.groups);
   check(!p.rules.mask.data && !p.rules.bias.data, "additive attention: expected no mask and no bias; it knows lengths, causal and windows");
   check(!p.scale, "additive attention: expected no scale");
+  check(run.threads >= 1, "additive attention: threads: expected at least 1, found {}", run.threads);
   check(p.dropout.rate == 0, "additive attention: expected no dropout, found a rate of {}", p.dropout.rate);
   check(score != nullptr || plan.key_width == 0, "additive attention: expected the vectors of the score, found null");
   check(plan.queries < std::numeric_limits<int32_t>::max() && plan.keys < std::numeric_limits<int32_t>::max(),
@@ -60,24 +59,8 @@ struct OneHead {
   OneHead& operator=(const OneHead&) = delete;
 };
 
-// Rows of a padded view past the sentence.
-void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value) {
-  for (int64_t r = p.rows; !packed && r < v.rows; ++r) std::fill_n(start(v, p, head) + r * v.row_stride, v.columns, value);
-}
-
 void clear_all(const View& v, const Place& p, bool packed, int64_t head) {
   for (int64_t r = 0; r < (packed ? p.rows : v.rows); ++r) std::fill_n(start(v, p, head) + r * v.row_stride, v.columns, 0.0f);
-}
-
-void run_tasks(int64_t tasks, const Run& run, const std::function<void(int64_t)>& task) {
-  check(run.threads >= 1, "additive attention: threads: expected at least 1, found {}", run.threads);
-  check(tasks < std::numeric_limits<int>::max(), "additive attention: expected fewer than 2^31 heads of sentences, found {}", tasks);
-  if (run.threads == 1 || tasks < 2) {
-    for (int64_t i = 0; i < tasks; ++i) task(i);
-    return;
-  }
-  const int threads = static_cast<int>(std::min<int64_t>(run.threads, tasks));
-  Workers(threads).run(static_cast<int>(tasks), [&](int i, int) { task(i); });
 }
 
 void forward_head(const Plan& plan, const float* score, const Result& result, int64_t sentence, int64_t head) {
@@ -129,18 +112,18 @@ void backward_head(const Plan& plan, const float* score, const Gradient& g, floa
 
 void additive_forward(const Problem& problem, const float* score, const Result& result, const Run& run) {
   const Plan plan(problem);
-  check_additive(problem, plan, score);
+  check_additive(problem, plan, score, run);
   plan.check_query_view(result.out, plan.value_width, "out");
   if (result.lse.data) plan.check_query_view(result.lse, 1, "lse");
-  run_tasks(plan.sentences * plan.heads, run,
-            [&](int64_t task) { forward_head(plan, score, result, task / plan.heads, task % plan.heads); });
+  run_tasks(plan.sentences * plan.heads, run.threads,
+            [&](int64_t task, int) { forward_head(plan, score, result, task / plan.heads, task % plan.heads); });
 }
 
 void additive_weights(const Problem& problem, const float* score, const View& result, const Run& run) {
   const Plan plan(problem);
-  check_additive(problem, plan, score);
+  check_additive(problem, plan, score, run);
   plan.check_pair_view(result, "weights");
-  run_tasks(plan.sentences * plan.heads, run, [&](int64_t task) {
+  run_tasks(plan.sentences * plan.heads, run.threads, [&](int64_t task, int) {
     const int64_t sentence = task / plan.heads, head = task % plan.heads;
     const OneHead one(plan, score, sentence, head);
     std::vector<float> own(static_cast<size_t>(one.queries) * static_cast<size_t>(one.keys));
@@ -156,7 +139,7 @@ void additive_weights(const Problem& problem, const float* score, const View& re
 
 void additive_backward(const Problem& problem, const float* score, const Gradient& g, float* dscore, const Run& run) {
   const Plan plan(problem);
-  check_additive(problem, plan, score);
+  check_additive(problem, plan, score, run);
   plan.check_query_view(g.out, plan.value_width, "out");
   plan.check_query_view(g.dout, plan.value_width, "dout");
   plan.check_query_view(g.lse, 1, "lse");
@@ -171,7 +154,7 @@ void additive_backward(const Problem& problem, const float* score, const Gradien
     clear_gradients(plan, g);
     std::fill_n(dscore, plan.heads * plan.key_width, 0.0f);
   }
-  run_tasks(plan.heads, run, [&](int64_t head) { backward_head(plan, score, g, dscore, head); });
+  run_tasks(plan.heads, run.threads, [&](int64_t head, int) { backward_head(plan, score, g, dscore, head); });
 }
 
 }  // namespace jumok::attention

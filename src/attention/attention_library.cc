@@ -2,7 +2,6 @@
 #include "attention/attention_library.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -12,6 +11,20 @@
 #include "kernels/dropout.h"
 
 namespace jumok::attention {
+
+void run_tasks(int64_t tasks, int threads, const std::function<void(int64_t task, int thread)>& task) {
+  check(tasks < std::numeric_limits<int>::max(), "attention: expected fewer than 2^31 pieces of work, found {}", tasks);
+  if (threads == 1 || tasks < 2) {
+    for (int64_t i = 0; i < tasks; ++i) task(i, 0);
+    return;
+  }
+  Workers(static_cast<int>(std::min<int64_t>(threads, tasks))).run(static_cast<int>(tasks), [&](int i, int thread) { task(i, thread); });
+}
+
+void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value) {
+  for (int64_t r = p.rows; !packed && r < v.rows; ++r) std::fill_n(start(v, p, head) + r * v.row_stride, v.columns, value);
+}
+
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
@@ -37,15 +50,6 @@ class Workspace {
   float* data_;
 };
 
-void run_tasks(int64_t tasks, int threads, const std::function<void(int64_t task, int thread)>& task) {
-  check(tasks < std::numeric_limits<int>::max(), "attention: expected fewer than 2^31 pieces of work, found {}", tasks);
-  if (threads == 1 || tasks < 2) {
-    for (int64_t i = 0; i < tasks; ++i) task(i, 0);
-    return;
-  }
-  Workers(static_cast<int>(std::min<int64_t>(threads, tasks))).run(static_cast<int>(tasks), [&](int i, int thread) { task(i, thread); });
-}
-
 int64_t row_key_floats(const Plan& plan) { return plan.dropout() ? plan.queries : 0; }
 
 // The dropout keys of a sentence's queries, made in `memory`; null without dropout.
@@ -59,11 +63,6 @@ const uint32_t* row_keys(const Plan& plan, int64_t sentence, float* memory) {
 // ---- forward ----
 
 kernels::Rows output_rows(const View& v, const Place& p, int64_t head) { return {start(v, p, head), p.rows, v.columns, v.row_stride}; }
-
-// A padded view's rows past the sentence.
-void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value) {
-  for (int64_t r = p.rows; !packed && r < v.rows; ++r) std::fill_n(start(v, p, head) + r * v.row_stride, v.columns, value);
-}
 
 // A step of decoding, one query a sentence: rows that meet the same keys go through the kernel together, so that these are read once.
 // The heads of a group, or, where all sentences share one cache, the sentences of a head.

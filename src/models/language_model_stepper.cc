@@ -1,5 +1,6 @@
 // One position at a time: the language model with a key/value cache.
 #include "models/language_model.h"
+#include "models/live_rows.h"
 
 namespace jumok {
 namespace {

@@ -170,16 +170,7 @@ constexpr const char* kAttentionName = "decoder.attention";
 
 Seq2Seq::Seq2Seq(const ModelConfig& config) : config_(config) {
   config_.validate();
-  const auto embedding = [&](const char* name, int vocabulary) {
-    return layout_.matrix(name, vocabulary, config_.width, Initial::kEmbedding);
-  };
-  if (config_.tying == Tying::kAll) {
-    source_embedding_ = target_embedding_ = output_weight_ = embedding("embedding.weight", config_.target_vocabulary);
-  } else {
-    source_embedding_ = embedding("encoder.embedding.weight", config_.source_vocabulary);
-    target_embedding_ = embedding("decoder.embedding.weight", config_.target_vocabulary);
-    output_weight_ = config_.tying == Tying::kTargetOutput ? target_embedding_ : embedding("output.weight", config_.target_vocabulary);
-  }
+  embeddings_ = make_embeddings(layout_, config_);
   encoder_ = RnnEncoder(layout_, config_);
   decoder_ = RnnDecoder(layout_, config_, encoder_);
 }
@@ -190,11 +181,11 @@ std::vector<std::string> Seq2Seq::source_attentions() const {
 }
 
 RnnEncoded Seq2Seq::encode(Context& context, const PackedRows& source, const RowDropout& dropout) const {
-  return encoder_(context, embed(context, source_embedding_, source, dropout), source.begin, source.length, dropout);
+  return encoder_(context, embed(context, embeddings_.source, source, dropout), source.begin, source.length, dropout);
 }
 
 Variable Seq2Seq::embed_target(Context& context, const PackedRows& target, const RowDropout& dropout) const {
-  return embed(context, target_embedding_, target, dropout);
+  return embed(context, embeddings_.target, target, dropout);
 }
 
 Variable Seq2Seq::hidden(Context& context, const PairBatch& batch) const {
@@ -221,12 +212,12 @@ Variable Seq2Seq::hidden(Context& context, const PairBatch& batch) const {
 
 OutputLoss Seq2Seq::loss(Context& context, const PairBatch& batch) const {
   const Variable h = hidden(context, batch);
-  return output_loss(context, {h, output_weight_, {}, batch.target.labels, static_cast<float>(batch.smoothing)});
+  return output_loss(context, {h, embeddings_.output, {}, batch.target.labels, static_cast<float>(batch.smoothing)});
 }
 
 void Seq2Seq::nll(Context& context, const PairBatch& batch, float* nll) const {
   const Variable h = hidden(context, batch);
-  output_nll(context, {h, output_weight_, {}, batch.target.labels, 0, batch.forbidden}, nll);
+  output_nll(context, {h, embeddings_.output, {}, batch.target.labels, 0, batch.forbidden}, nll);
 }
 
 }  // namespace jumok

@@ -1,6 +1,7 @@
 // The recurrent encoder-decoder, with no attention (Sutskever 2014; Cho 2014), Bahdanau's (2015), Luong's (2015) or the Transformer's.
 #pragma once
 
+#include "models/embeddings.h"
 #include "models/encoder_decoder.h"
 #include "models/rnn_decoder.h"
 #include "models/rnn_encoder.h"
@@ -22,14 +23,14 @@ class Seq2Seq : public EncoderDecoder {
   RnnEncoded encode(Context& context, const PackedRows& source, const RowDropout& dropout) const;
   Variable embed_target(Context& context, const PackedRows& target, const RowDropout& dropout) const;
   const RnnDecoder& decoder() const { return decoder_; }
-  const Parameter& output_weight() const { return output_weight_; }
+  const Parameter& output_weight() const { return embeddings_.output; }
 
  private:
   Variable hidden(Context& context, const PairBatch& batch) const;
 
   ModelConfig config_;
   ParameterLayout layout_;
-  Parameter source_embedding_, target_embedding_, output_weight_;  // [V, D] each
+  Embeddings embeddings_;
   RnnEncoder encoder_;
   RnnDecoder decoder_;
 };

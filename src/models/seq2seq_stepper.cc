@@ -1,7 +1,6 @@
 // One position at a time: the recurrent decoder with its state carried from step to step.
-#include <numeric>
-
 #include "autograd/rows.h"
+#include "models/live_rows.h"
 #include "models/seq2seq.h"
 
 namespace jumok {
@@ -37,9 +36,7 @@ class Seq2SeqStepper : public Stepper {
  private:
   // Which sentence each row belongs to now, and its state: row r goes on from row parents[r].
   void follow(Context& context, std::span<const int32_t> parents) {
-    std::vector<int32_t> sentence(parents.size());
-    for (size_t r = 0; r < parents.size(); ++r) sentence[r] = position_ == 0 ? parents[r] : sentence_[parents[r]];
-    sentence_ = std::move(sentence);
+    sentence_ = follow_sentences(parents, sentence_, position_ == 0);
     for (auto* states : {&state_.h, &state_.c}) {
       for (Variable& v : *states) v = gather_rows(context, v, parents);
     }
@@ -48,43 +45,19 @@ class Seq2SeqStepper : public Stepper {
 
   Variable decode(Context& context, std::span<const int32_t> symbols) {
     const RnnDecoder& decoder = model_.decoder();
-    PackedRows one_each;
-    one_each.ids.assign(symbols.begin(), symbols.end());
-    one_each.position.assign(symbols.size(), position_);
-    one_each.begin.resize(symbols.size());
-    std::iota(one_each.begin.begin(), one_each.begin.end(), 0);
-    one_each.length.assign(symbols.size(), 1);
+    const PackedRows one_each = one_row_each(symbols, position_);
     const Variable e = model_.embed_target(context, one_each, {});
-    const Groups groups = group_by_sentence();
+    const SentenceGroups groups = group_by_sentence(sentence_, source_);
     RnnRows rows;
     rows.begin = one_each.begin;
     rows.length = one_each.length;
     rows.sentence = sentence_;
-    rows.attention.rows = {groups.begin, groups.length, groups.key_begin, groups.key_length};
+    rows.attention.rows = groups.rows();
     rows.attention.position = one_each.position;
     const RnnDecoder::Output out = decoder.run(context, decoder.input_gates(context, e, pass_, sentence_), state_, pass_, rows);
     const Variable h = decoder.readout(context, e, out, pass_, {});
     if (decoder.feeds_input()) state_.fed = h;
     return h;
-  }
-
-  // The live rows of one sentence are the queries of its memory.
-  struct Groups {
-    std::vector<int32_t> begin, length, key_begin, key_length;
-  };
-  Groups group_by_sentence() const {
-    Groups g;
-    for (size_t r = 0; r < sentence_.size(); ++r) {
-      if (r > 0 && sentence_[r] == sentence_[r - 1]) {
-        ++g.length.back();
-        continue;
-      }
-      g.begin.push_back(static_cast<int32_t>(r));
-      g.length.push_back(1);
-      g.key_begin.push_back(source_.begin[sentence_[r]]);
-      g.key_length.push_back(source_.length[sentence_[r]]);
-    }
-    return g;
   }
 
   const Seq2Seq& model_;

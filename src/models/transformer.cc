@@ -1,10 +1,12 @@
 #include "models/transformer.h"
 
+#include "models/embeddings.h"
+
 namespace jumok {
 
 Transformer::Transformer(const ModelConfig& config) : config_(config) {
   config_.validate();
-  make_embeddings();
+  make_symbols();
   encoder_ = TransformerStack::make(layout_, config_, "encoder", config_.encoder_layers, false);
   decoder_ = TransformerStack::make(layout_, config_, "decoder", config_.decoder_layers, true);
   std::vector<CrossAttention> cross;
@@ -12,20 +14,14 @@ Transformer::Transformer(const ModelConfig& config) : config_(config) {
   memory_projection_ = MemoryProjection(layout_, cross, head_options(config_, true));
 }
 
-void Transformer::make_embeddings() {
-  const int width = config_.width;
-  const auto embedding = [&](const char* name, int vocabulary) { return layout_.matrix(name, vocabulary, width, Initial::kEmbedding); };
-  if (config_.tying == Tying::kAll) {
-    source_symbols_.table = target_symbols_.table = output_weight_ = embedding("embedding.weight", config_.target_vocabulary);
-  } else {
-    source_symbols_.table = embedding("encoder.embedding.weight", config_.source_vocabulary);
-    target_symbols_.table = embedding("decoder.embedding.weight", config_.target_vocabulary);
-    const bool tied = config_.tying == Tying::kTargetOutput;
-    output_weight_ = tied ? target_symbols_.table : embedding("output.weight", config_.target_vocabulary);
-  }
+void Transformer::make_symbols() {
+  const Embeddings e = make_embeddings(layout_, config_);
+  source_symbols_.table = e.source;
+  target_symbols_.table = e.target;
+  output_weight_ = e.output;
   if (config_.positions == Positions::kLearned) {
-    source_symbols_.positions = layout_.matrix("encoder.positions.weight", config_.max_positions, width, Initial::kEmbedding);
-    target_symbols_.positions = layout_.matrix("decoder.positions.weight", config_.max_positions, width, Initial::kEmbedding);
+    source_symbols_.positions = layout_.matrix("encoder.positions.weight", config_.max_positions, config_.width, Initial::kEmbedding);
+    target_symbols_.positions = layout_.matrix("decoder.positions.weight", config_.max_positions, config_.width, Initial::kEmbedding);
   }
   source_symbols_.sinusoids = target_symbols_.sinusoids = position_table(config_);
 }

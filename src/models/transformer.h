@@ -33,7 +33,7 @@ class Transformer : public EncoderDecoder {
   const Parameter& output_weight() const { return output_weight_; }
 
  private:
-  void make_embeddings();
+  void make_symbols();
   Variable hidden(Context& context, const PairBatch& batch) const;
 
   ModelConfig config_;

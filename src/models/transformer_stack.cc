@@ -1,7 +1,6 @@
 #include "models/transformer_stack.h"
 
 #include <cmath>
-#include <numeric>
 
 #include "autograd/embedding.h"
 #include "nn/positions.h"
@@ -19,16 +18,6 @@ HeadOptions head_options(const ModelConfig& config, bool cross) {
 TransformerRows transformer_rows(const PackedRows& rows, std::span<const uint32_t> keys, const DropoutRates& rates) {
   const uint32_t* k = keys.empty() ? nullptr : keys.data();
   return {rows, {static_cast<float>(rates.rows), k}, {static_cast<float>(rates.attention), k}};
-}
-
-PackedRows one_row_each(std::span<const int32_t> symbols, int32_t position) {
-  PackedRows rows;
-  rows.ids.assign(symbols.begin(), symbols.end());
-  rows.position.assign(symbols.size(), position);
-  rows.begin.resize(symbols.size());
-  std::iota(rows.begin.begin(), rows.begin.end(), 0);
-  rows.length.assign(symbols.size(), 1);
-  return rows;
 }
 
 std::shared_ptr<const std::vector<float>> position_table(const ModelConfig& config) {

@@ -32,9 +32,6 @@ struct DropoutRates {
 };
 TransformerRows transformer_rows(const PackedRows& rows, std::span<const uint32_t> keys, const DropoutRates& rates);
 
-// Row r of `symbols` is sentence r of a packed batch whose sentences are one row long and stand at `position`.
-PackedRows one_row_each(std::span<const int32_t> symbols, int32_t position);
-
 // x = E[id] · √D + position (§3.4, §3.5), with learned, fixed or no positions.
 struct SymbolEmbedding {
   Parameter table;                                      // E, [V, D]

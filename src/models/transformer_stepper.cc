@@ -1,5 +1,6 @@
 // One position at a time: the Transformer's decoder with a key/value cache.
 #include "attention/kv_cache.h"
+#include "models/live_rows.h"
 #include "models/transformer.h"
 
 namespace jumok {
@@ -35,16 +36,14 @@ class TransformerStepper : public Stepper {
  private:
   // Which sentence each row belongs to now, and its cache slot.
   void follow(std::span<const int32_t> parents) {
-    std::vector<int32_t> sentence(parents.size());
-    for (size_t r = 0; r < parents.size(); ++r) sentence[r] = position_ == 0 ? parents[r] : sentence_[parents[r]];
-    sentence_ = std::move(sentence);
+    sentence_ = follow_sentences(parents, sentence_, position_ == 0);
     cache_.follow(parents, position_);
   }
 
   Variable decode(Context& context, const PackedRows& rows) {
     const TransformerStack& stack = model_.decoder();
-    const CrossRows cross_rows = group_by_sentence();
-    const AttentionCall cross{{cross_rows.begin, cross_rows.length, cross_rows.key_begin, cross_rows.key_length}, false, {}, nullptr};
+    const SentenceGroups groups = group_by_sentence(sentence_, source_);
+    const AttentionCall cross{groups.rows(), false, {}, nullptr};
     Stream x = stack.begin(context, model_.target_symbols()(context, {rows, {}, {}}));
     for (size_t l = 0; l < stack.layers.size(); ++l) {
       x = stack.self_attention_step(context, l, x, rows, cache_);
@@ -52,25 +51,6 @@ class TransformerStepper : public Stepper {
       x = stack.feed_forward(context, l, x, {});
     }
     return x.normed;
-  }
-
-  // The live rows of one sentence are the queries of its memory.
-  struct CrossRows {
-    std::vector<int32_t> begin, length, key_begin, key_length;
-  };
-  CrossRows group_by_sentence() const {
-    CrossRows g;
-    for (size_t r = 0; r < sentence_.size(); ++r) {
-      if (r > 0 && sentence_[r] == sentence_[r - 1]) {
-        ++g.length.back();
-        continue;
-      }
-      g.begin.push_back(static_cast<int32_t>(r));
-      g.length.push_back(1);
-      g.key_begin.push_back(source_.begin[sentence_[r]]);
-      g.key_length.push_back(source_.length[sentence_[r]]);
-    }
-    return g;
   }
 
   const Transformer& model_;

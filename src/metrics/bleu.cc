@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "metrics/python_text.h"
 #include "metrics/signature.h"
 #include "metrics/tokenizers.h"
 #include "metrics/words.h"
+#include "text/python_text.h"
 #include "text/unicode.h"
 
 namespace jumok {
@@ -16,7 +16,7 @@ namespace {
 
 std::u32string words_of(std::string_view line, const MetricOptions& options) {
   auto text = code_points(line);
-  if (options.lowercase) text = lower(text);
+  if (options.lowercase) text = python::lower(text);
   return tokenize(text, options.tokenizer);
 }
 
@@ -57,8 +57,8 @@ void BleuStatistics::add(std::string_view hypothesis, std::string_view reference
   const auto hypothesis_text = words_of(hypothesis, options_);
   const auto reference_text = words_of(reference, options_);
   WordNumbers number;
-  const auto hypothesis_words = number(split(hypothesis_text));
-  const auto reference_words = number(split(reference_text));
+  const auto hypothesis_words = number(python::split(hypothesis_text));
+  const auto reference_words = number(python::split(reference_text));
   for (int order = 1; order <= kBleuOrder; ++order) {
     counts_[static_cast<size_t>(order - 1)] += match_ngrams(hypothesis_words, reference_words, order);
   }

@@ -1,9 +1,9 @@
 #include "metrics/chrf.h"
 
 #include "base/error.h"
-#include "metrics/python_text.h"
 #include "metrics/signature.h"
 #include "metrics/words.h"
+#include "text/python_text.h"
 #include "text/unicode.h"
 
 namespace jumok {
@@ -19,7 +19,7 @@ bool is_ascii_punctuation(char32_t c) {
 // Words with one mark cut off, at the end or else at the beginning: "(hi)" is "(hi" and ")", as in chrF++.py.
 std::vector<std::u32string_view> words_and_marks(std::u32string_view text) {
   std::vector<std::u32string_view> out;
-  for (const auto word : split(text)) {
+  for (const auto word : python::split(text)) {
     if (word.size() > 1 && is_ascii_punctuation(word.back())) {
       out.insert(out.end(), {word.substr(0, word.size() - 1), word.substr(word.size() - 1)});
     } else if (word.size() > 1 && is_ascii_punctuation(word.front())) {
@@ -35,7 +35,7 @@ std::vector<uint32_t> without_spaces(std::u32string_view text) {
   std::vector<uint32_t> characters;
   characters.reserve(text.size());
   for (const char32_t c : text) {
-    if (!is_python_space(c)) characters.push_back(c);
+    if (!python::is_space(c)) characters.push_back(c);
   }
   return characters;
 }
@@ -60,7 +60,7 @@ ChrfStatistics::ChrfStatistics(const MetricOptions& options) : options_(options)
 
 void ChrfStatistics::add(std::string_view hypothesis, std::string_view reference) {
   auto hypothesis_text = code_points(hypothesis), reference_text = code_points(reference);
-  if (options_.chrf_lowercase) hypothesis_text = lower(hypothesis_text), reference_text = lower(reference_text);
+  if (options_.chrf_lowercase) hypothesis_text = python::lower(hypothesis_text), reference_text = python::lower(reference_text);
   auto count = counts_.begin();
   const auto hypothesis_characters = without_spaces(hypothesis_text), reference_characters = without_spaces(reference_text);
   for (int order = 1; order <= options_.char_order; ++order) *count++ += matches_of(hypothesis_characters, reference_characters, order);

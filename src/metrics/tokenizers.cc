@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "metrics/python_text.h"
+#include "text/python_text.h"
 #include "text/unicode.h"
 
 namespace jumok {
@@ -29,7 +29,7 @@ bool is_ascii_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_not_ascii_digit(char32_t c) { return !is_ascii_digit(c); }
 bool is_stop(char32_t c) { return c == '.' || c == ','; }
 bool is_hyphen(char32_t c) { return c == '-'; }
-bool is_not_number(char32_t c) { return !is_number(c); }
+bool is_not_number(char32_t c) { return !python::is_number(c); }
 
 // [\{-\~\[-\` -\&\(-\+\:-\@\/]: ASCII punctuation and the space, without ' , - .
 bool is_ascii_mark(char32_t c) {
@@ -129,7 +129,7 @@ std::string_view name_of(Tokenizer tokenizer) {
 }
 
 std::u32string tokenize(std::u32string_view line, Tokenizer tokenizer) {
-  line = strip_end(line);
+  line = python::strip_end(line);
   switch (tokenizer) {
     case Tokenizer::k13a:
       return tokenize_13a(line);
@@ -138,7 +138,7 @@ std::u32string tokenize(std::u32string_view line, Tokenizer tokenizer) {
     case Tokenizer::kIntl:
       return tokenize_intl(line);
     case Tokenizer::kZh:
-      return western(set_apart(strip(line), is_chinese));
+      return western(set_apart(python::strip(line), is_chinese));
     case Tokenizer::kNone:
       break;
   }

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "jumok/metrics.h"
-#include "metrics/python_text.h"
 #include "metrics/tokenizers.h"
+#include "text/python_text.h"
 #include "text/unicode.h"
 
 namespace jumok {
@@ -101,7 +101,7 @@ TEST(Golden, EveryTokenizerCutsTheWordsOfSacrebleu) {
     for (const auto* name : {"13a", "char", "none", "intl", "zh"}) {
       std::vector<std::string> words;
       const auto tokenized = metrics::tokenize(text, parse_tokenizer(name));
-      for (const auto word : metrics::split(tokenized)) words.push_back(to_utf8(word));
+      for (const auto word : python::split(tokenized)) words.push_back(to_utf8(word));
       EXPECT_EQ(json(words), expected.at(name)) << name << " of " << expected.at("text");
     }
   }
@@ -109,7 +109,7 @@ TEST(Golden, EveryTokenizerCutsTheWordsOfSacrebleu) {
 
 TEST(Golden, LowerCaseIsPythonsWithDottedIAndFinalSigma) {
   for (const auto& expected : golden().at("tokens")) {
-    EXPECT_EQ(to_utf8(metrics::lower(code_points(expected.at("text").get<std::string>()))), expected.at("lower"));
+    EXPECT_EQ(to_utf8(python::lower(code_points(expected.at("text").get<std::string>()))), expected.at("lower"));
   }
 }
 

@@ -24,8 +24,7 @@ std::vector<Layer> project_layers() {
       {"src/attention", nn, {fmt}},
       {"src/models", plus(attention, {"text", "data"}), {fmt, json}},
       {"src/search", {"base", "kernels", "tensor", "models"}, {fmt}},
-      // sacreBLEU's tokenizers need Python's case rules and number categories, which text/unicode.h does not offer.
-      {"src/metrics", {"base", "text"}, {fmt, json, "utf8proc.h"}},
+      {"src/metrics", {"base", "text"}, {fmt, json}},
       {"src/report", {"base", "text", "tensor"}, {fmt, json}},
       {"src/translate", plus(engine, {"report"}), {fmt, json}},
       {"src/train", plus(engine, {"report"}), {fmt, json}},

@@ -1,4 +1,4 @@
-#include "metrics/python_text.h"
+#include "text/python_text.h"
 
 #include <utf8proc.h>
 
@@ -7,7 +7,7 @@
 
 #include "text/unicode.h"
 
-namespace jumok::metrics {
+namespace jumok::python {
 namespace {
 
 bool between(char32_t c, char32_t first, char32_t last) { return first <= c && c <= last; }
@@ -54,7 +54,7 @@ bool ends_word(std::u32string_view text, size_t position) {
 
 }  // namespace
 
-bool is_python_space(char32_t c) { return is_space(c) || between(c, 0x1C, 0x1F); }
+bool is_space(char32_t c) { return jumok::is_space(c) || between(c, 0x1C, 0x1F); }
 
 bool is_number(char32_t c) {
   const auto kind = category(c);
@@ -77,13 +77,13 @@ std::u32string lower(std::u32string_view text) {
 }
 
 std::u32string_view strip_end(std::u32string_view text) {
-  while (!text.empty() && is_python_space(text.back())) text.remove_suffix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
 }
 
 std::u32string_view strip(std::u32string_view text) {
   text = strip_end(text);
-  while (!text.empty() && is_python_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   return text;
 }
 
@@ -91,11 +91,11 @@ std::vector<std::u32string_view> split(std::u32string_view text) {
   std::vector<std::u32string_view> words;
   for (size_t begin = 0; begin < text.size();) {
     size_t end = begin;
-    while (end < text.size() && !is_python_space(text[end])) ++end;
+    while (end < text.size() && !is_space(text[end])) ++end;
     if (end > begin) words.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
   return words;
 }
 
-}  // namespace jumok::metrics
+}  // namespace jumok::python

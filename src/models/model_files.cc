@@ -15,10 +15,26 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 namespace {
 
+// "config.json: line 3, column 7: expected a JSON object: unexpected '}'; expected string literal", both from 1. Of the library's own message,
+// "[json.exception.parse_error.101] parse error at line 3, column 7: syntax error while parsing … - unexpected …", the end says it.
+std::string describe_damage(const fs::path& path, std::string_view text, const Json::parse_error& error) {
+  const std::string_view before = text.substr(0, std::min(text.size(), error.byte > 0 ? error.byte - 1 : 0));
+  const size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
+  const size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
+  const std::string_view what = error.what();
+  const size_t dash = what.find(" - ");
+  return fmt::format("{}: line {}, column {}: expected a JSON object: {}", path.string(), line, column, dash == what.npos ? what : what.substr(dash + 3));
+}
+
 Json parse_config(const fs::path& path) {
-  const Json config = Json::parse(read_file(path), nullptr, false);
-  check(!config.is_discarded() && config.is_object(), "{}: expected a JSON object, found something else", path.string());
-  return config;
+  const std::string text = read_file(path);
+  try {
+    const Json config = Json::parse(text);
+    check(config.is_object(), "{}: expected a JSON object, found {}", path.string(), config.type_name());
+    return config;
+  } catch (const Json::parse_error& e) {
+    fail("{}", describe_damage(path, text, e));
+  }
 }
 
 // A whole number above 0, of up to 64 bits: a larger one than expected must not wrap around to a good one.
@@ -113,32 +129,24 @@ void check_hash(const Json& config, const fs::path& path, std::string_view bytes
 std::shared_ptr<const Subwords> read_subword_file(const fs::path& path, const Json& config, bool lowercase) {
   std::string bytes = read_file(path);
   check_hash(config, path, bytes);
-  try {
-    return std::make_shared<const Subwords>(Subwords::from_bytes(std::move(bytes), lowercase));
-  } catch (const Error& e) {
-    fail("{}: {}", path.string(), e.what());
-  }
+  return std::make_shared<const Subwords>(Subwords::from_bytes(std::move(bytes), lowercase, path.string()));
 }
 
 }  // namespace
 
-void append_tensors(const ParameterLayout& layout, const float* block, const std::string& prefix, std::vector<std::vector<float>>& storage,
-                    std::vector<NamedTensor>& tensors) {
+void append_tensors(const ParameterLayout& layout, const float* block, const std::string& prefix, std::vector<NamedTensor>& tensors) {
+  constexpr int64_t kFloat = sizeof(float);
   for (const auto& e : layout.entries()) {
     const Parameter& p = e.parameter;
-    std::vector<float> packed(static_cast<size_t>(p.rows * p.columns));
-    for (int64_t r = 0; r < p.rows; ++r)
-      std::memcpy(packed.data() + r * p.columns, block + p.offset + r * p.stride, sizeof(float) * p.columns);
-    storage.push_back(std::move(packed));
-    const std::vector<float>& s = storage.back();
-    tensors.push_back({prefix + e.name, "F32", file_shape(e), {reinterpret_cast<const char*>(s.data()), s.size() * sizeof(float)}});
+    const int64_t span = (p.rows - 1) * p.stride + p.columns;
+    const std::string_view bytes(reinterpret_cast<const char*>(block + p.offset), static_cast<size_t>(span * kFloat));
+    tensors.push_back({prefix + e.name, "F32", file_shape(e), bytes, p.stride * kFloat});
   }
 }
 
 void write_parameters(const fs::path& path, const ParameterLayout& layout, const float* block, const Metadata& metadata) {
-  std::vector<std::vector<float>> storage;
   std::vector<NamedTensor> tensors;
-  append_tensors(layout, block, "", storage, tensors);
+  append_tensors(layout, block, "", tensors);
   write_safetensors(path, tensors, metadata);
 }
 
@@ -179,8 +187,12 @@ void write_config(const fs::path& directory, const ModelConfig& config, const Su
 
 ModelConfig read_config(const fs::path& directory, Json* training) {
   const fs::path path = directory / "config.json";
-  check(fs::is_directory(directory), "{}: expected a model directory, found {}", directory.string(),
-        fs::exists(directory) ? "a file" : "nothing there");
+  std::error_code error;
+  const auto status = fs::status(directory, error);
+  check(fs::is_directory(status), "{}: expected a model directory, found {}", directory.string(),
+        fs::exists(status)                          ? "a file"
+        : status.type() == fs::file_type::not_found ? "nothing there"
+                                                    : error.message());
   const Json j = parse_config(path);
   check_format(j, path);
   check(j.contains("architecture") && j["architecture"].is_string(), "{}: architecture: expected a name, found {}", path.string(),

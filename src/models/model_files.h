@@ -43,9 +43,8 @@ SubwordPair read_subwords(const std::filesystem::path& directory);
 void write_parameters(const std::filesystem::path& path, const ParameterLayout& layout, const float* block, const Metadata& metadata = {});
 void read_parameters(const SafetensorsFile& file, const ParameterLayout& layout, float* block);
 
-// The pieces of the above for files that hold several blocks (checkpoints): appends one tensor per entry; `storage` keeps their bytes.
-void append_tensors(const ParameterLayout& layout, const float* block, const std::string& prefix, std::vector<std::vector<float>>& storage,
-                    std::vector<NamedTensor>& tensors);
+// The pieces of the above for files that hold several blocks (checkpoints): appends one tensor per entry, whose bytes are those of `block`.
+void append_tensors(const ParameterLayout& layout, const float* block, const std::string& prefix, std::vector<NamedTensor>& tensors);
 void read_tensors(const SafetensorsFile& file, const ParameterLayout& layout, const std::string& prefix, float* block);
 
 }  // namespace jumok

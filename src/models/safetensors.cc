@@ -253,6 +253,15 @@ std::vector<float> convert_all(std::string_view bytes, Convert convert) {
   return values;
 }
 
+int64_t row_bytes(const NamedTensor& tensor) { return tensor.shape.empty() ? 0 : tensor.shape.back() * dtype_size(tensor.dtype); }
+
+// Bytes between the rows, which the file does not have.
+int64_t gaps(const NamedTensor& tensor) {
+  const int64_t row = tensor.row_stride > 0 ? row_bytes(tensor) : 0;
+  if (row == 0 || tensor.row_stride <= row) return 0;
+  return (static_cast<int64_t>(tensor.bytes.size()) - row) / tensor.row_stride * (tensor.row_stride - row);
+}
+
 void check_writable(std::span<const NamedTensor> tensors) {
   std::set<std::string_view> names;
   for (const NamedTensor& tensor : tensors) {
@@ -260,9 +269,25 @@ void check_writable(std::span<const NamedTensor> tensors) {
     check(names.insert(tensor.name).second, "tensor {}: the name is used twice", shown(tensor.name));
     check(dtype_rank(tensor.dtype) >= 0, "tensor {}: the dtype {} is not known", shown(tensor.name), shown(tensor.dtype));
     const auto bytes = byte_count(tensor.shape, dtype_size(tensor.dtype));
-    check(bytes && static_cast<uint64_t>(*bytes) == tensor.bytes.size(), "tensor {}: expected the bytes of {} [{}], found {}",
+    check(bytes && *bytes + gaps(tensor) == static_cast<int64_t>(tensor.bytes.size()), "tensor {}: expected the bytes of {} [{}], found {}",
           shown(tensor.name), tensor.dtype, fmt::join(tensor.shape, ", "), tensor.bytes.size());
   }
+}
+
+// Rows that stand apart are joined in pieces: a copy of the whole tensor would cost its memory once more.
+template <typename Write>
+void write_rows(const NamedTensor& tensor, Write write) {
+  if (gaps(tensor) == 0) return write(tensor.bytes);
+  constexpr size_t kPiece = 1 << 18;
+  const auto row = static_cast<size_t>(row_bytes(tensor)), stride = static_cast<size_t>(tensor.row_stride);
+  std::string piece;
+  for (size_t at = 0; at < tensor.bytes.size(); at += stride) {
+    piece += tensor.bytes.substr(at, row);
+    if (piece.size() < kPiece) continue;
+    write(piece);
+    piece.clear();
+  }
+  write(piece);
 }
 
 // Wider types first, then by name.
@@ -282,7 +307,7 @@ std::string file_start(const std::vector<const NamedTensor*>& order, const Metad
   if (!metadata.empty()) header["__metadata__"] = metadata;
   uint64_t begin = 0;
   for (const NamedTensor* tensor : order) {
-    const uint64_t end = begin + tensor->bytes.size();
+    const uint64_t end = begin + tensor->bytes.size() - gaps(*tensor);
     header[tensor->name] = {{"dtype", tensor->dtype}, {"shape", tensor->shape}, {"data_offsets", {begin, end}}};
     begin = end;
   }
@@ -322,7 +347,7 @@ SafetensorsFile SafetensorsFile::parse(std::string bytes, std::string where) {
   for (Entry& entry : header.entries) {
     file.index_[entry.name] = file.tensors_.size();
     const std::string_view range = data.substr(entry.offsets[0], entry.offsets[1] - entry.offsets[0]);
-    file.tensors_.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape), range});
+    file.tensors_.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape), range, 0});
   }
   file.metadata_ = std::move(header.metadata);
   return file;
@@ -343,7 +368,7 @@ std::string safetensors_bytes(std::span<const NamedTensor> tensors, const Metada
   check_writable(tensors);
   const auto order = in_file_order(tensors);
   std::string bytes = file_start(order, metadata);
-  for (const NamedTensor* tensor : order) bytes += tensor->bytes;
+  for (const NamedTensor* tensor : order) write_rows(*tensor, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
 
@@ -354,7 +379,7 @@ void write_safetensors(const std::filesystem::path& path, std::span<const NamedT
     const std::string start = file_start(order, metadata);
     AtomicFile file(path);
     file.write(start);
-    for (const NamedTensor* tensor : order) file.write(tensor->bytes);
+    for (const NamedTensor* tensor : order) write_rows(*tensor, [&](std::string_view piece) { file.write(piece); });
     file.commit();
   } catch (const Error& error) {
     const std::string text = error.what();

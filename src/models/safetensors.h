@@ -21,6 +21,9 @@ struct NamedTensor {
   std::string dtype;           // BOOL U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 I16 U16 F16 BF16 I32 U32 F32 C64 F64 I64 U64
   std::vector<int64_t> shape;  // outermost first; empty: a scalar, one element
   std::string_view bytes;      // elements × size of the dtype; not aligned; lives as long as its owner
+  // For writing, where rows stand apart in memory: bytes from one row (the last dimension) to the next, and `bytes` reaches from the first
+  // row to the end of the last. 0: they do not.
+  int64_t row_stride = 0;
 };
 
 // A file in memory, checked in full before anything of it is handed out. Copies share the bytes; tensors() point into them.

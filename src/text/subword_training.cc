@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "text/sentencepiece_reason.h"
 #include "text/subwords.h"
 #include "text/unicode.h"
 
@@ -175,7 +176,7 @@ Subwords Subwords::train(std::span<const std::string> sentences, const SubwordOp
   Chunks chunks(sentences, options.lowercase);
   std::string bytes;
   const auto status = sentencepiece::SentencePieceTrainer::Train(arguments_of(options), &chunks, &bytes);
-  if (!status.ok()) explain(status.message(), options);
+  if (!status.ok()) explain(reason_of(status), options);
   Subwords subwords = from_bytes(std::move(bytes), options.lowercase);
   if (sink && subwords.size() < options.vocabulary) {
     sink(LogLevel::kWarning,

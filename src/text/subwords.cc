@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "text/sentencepiece_reason.h"
 #include "text/unicode.h"
 
 namespace jumok {
@@ -29,12 +30,6 @@ class WordFinder {
   size_t next_ = 0;
 };
 
-void check_loaded(const sentencepiece::SentencePieceProcessor& processor) {
-  check(processor.unk_id() == kUnknown && processor.bos_id() == kStart && processor.eos_id() == kEnd,
-        "SentencePiece model: expected the unknown, start and end symbols at ids 0, 1, 2, found {}, {}, {}", processor.unk_id(),
-        processor.bos_id(), processor.eos_id());
-}
-
 }  // namespace
 
 struct Subwords::Model {
@@ -48,14 +43,18 @@ Subwords::Subwords(Subwords&&) noexcept = default;
 Subwords& Subwords::operator=(Subwords&&) noexcept = default;
 Subwords::~Subwords() = default;
 
-Subwords Subwords::from_bytes(std::string bytes, bool lowercase) {
+Subwords Subwords::from_bytes(std::string bytes, bool lowercase, std::string_view where) {
   auto model = std::make_unique<Model>();
   model->bytes = std::move(bytes);
   model->lowercase = lowercase;
-  check(!model->bytes.empty(), "SentencePiece model: expected model bytes, found none");
-  const auto status = model->processor.LoadFromSerializedProto(model->bytes);
-  if (!status.ok()) fail("SentencePiece model of {} bytes: expected a valid model: {}", model->bytes.size(), status.message());
-  check_loaded(model->processor);
+  auto& processor = model->processor;
+  check(!model->bytes.empty(), "{}: expected a SentencePiece model, found no bytes", where);
+  // The status speaks of SentencePiece's source lines; all a user can know is that the bytes are none of its models.
+  const bool loaded = processor.LoadFromSerializedProto(model->bytes).ok();
+  check(loaded, "{}: expected a SentencePiece model, found {} bytes that are none, or a damaged one", where, model->bytes.size());
+  check(processor.unk_id() == kUnknown && processor.bos_id() == kStart && processor.eos_id() == kEnd,
+        "{}: expected a SentencePiece model with the unknown, start and end symbols at ids 0, 1, 2, found {}, {}, {}", where,
+        processor.unk_id(), processor.bos_id(), processor.eos_id());
   return Subwords(std::move(model));
 }
 
@@ -74,7 +73,7 @@ Encoded Subwords::encode(std::string_view line) const {
   if (model_->lowercase) text = simple_lowercase(text);
   sentencepiece::ImmutableSentencePieceText result;
   const auto status = model_->processor.Encode(text, result.mutable_proto());
-  if (!status.ok()) fail("encode: line of {} bytes: {}", line.size(), status.message());
+  if (!status.ok()) fail("encode: line of {} bytes: {}", line.size(), reason_of(status));
   Encoded encoded;
   WordFinder words(text);
   for (const auto& piece : result.pieces()) {
@@ -99,7 +98,7 @@ Decoded Subwords::decode_words(std::span<const int32_t> ids) const {
   }
   sentencepiece::ImmutableSentencePieceText result;
   const auto status = model_->processor.Decode(visible, result.mutable_proto());
-  if (!status.ok()) fail("decode: {} ids: {}", ids.size(), status.message());
+  if (!status.ok()) fail("decode: {} ids: {}", ids.size(), reason_of(status));
   Decoded decoded;
   decoded.text = clean_utf8(result.text());
   decoded.word.assign(ids.size(), -1);

@@ -55,8 +55,8 @@ class Subwords {
   // texts hold nothing but white space, or more characters than `vocabulary` has room for.
   static Subwords train(std::span<const std::string> sentences, const SubwordOptions& options, const LogSink& sink = {});
   // From the bytes of a SentencePiece model whose unknown, start and end symbols are 0, 1, 2 (its trainer's default). Throws Error
-  // otherwise.
-  static Subwords from_bytes(std::string bytes, bool lowercase);
+  // otherwise, in which `where` says what the bytes are: a path.
+  static Subwords from_bytes(std::string bytes, bool lowercase, std::string_view where = "SentencePiece model");
 
   Subwords(Subwords&&) noexcept;
   Subwords& operator=(Subwords&&) noexcept;

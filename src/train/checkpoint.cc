@@ -22,7 +22,8 @@ std::string to_text(const OptimizerState& state, const Progressed& p) {
                   {"validations_without_best", p.validations_without_best},
                   {"validated_update", p.validated_update},
                   {"snapshots", p.snapshots},
-                  {"corpus", p.corpus}};
+                  {"corpus", p.corpus},
+                  {"validation", p.validation}};
   return j.dump();
 }
 
@@ -39,17 +40,17 @@ void from_text(const std::string& text, OptimizerState& state, Progressed& p) {
   p.validated_update = j.value("validated_update", int64_t{-1});
   j.at("snapshots").get_to(p.snapshots);
   j.at("corpus").get_to(p.corpus);
+  p.validation = j.value("validation", uint64_t{0});
 }
 
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& path, const ParameterLayout& layout, const OptimizerState& state,
                      const Progressed& progressed) {
-  std::vector<std::vector<float>> storage;
   std::vector<NamedTensor> tensors;
-  append_tensors(layout, state.parameters.data(), "parameters.", storage, tensors);
-  append_tensors(layout, state.m.data(), "adam.m.", storage, tensors);
-  append_tensors(layout, state.v.data(), "adam.v.", storage, tensors);
+  append_tensors(layout, state.parameters.data(), "parameters.", tensors);
+  append_tensors(layout, state.m.data(), "adam.m.", tensors);
+  append_tensors(layout, state.v.data(), "adam.v.", tensors);
   write_safetensors(path, tensors, {{kKey, to_text(state, progressed)}});
 }
 

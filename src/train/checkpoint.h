@@ -24,6 +24,7 @@ struct Progressed {
   int64_t validated_update = -1;   // the last validation's; -1: none yet
   std::vector<int64_t> snapshots;  // updates of the parameter sets kept for averaging
   uint64_t corpus = 0;             // fingerprint of the training data
+  uint64_t validation = 0;         // and of the validation data; 0: there is none, or it is not known
 };
 
 // One file, replaced whole: parameters, both moments, counters.

@@ -169,6 +169,16 @@ TEST_F(ModelFiles, ConfigThatIsNoJsonObject) {
   }
 }
 
+TEST_F(ModelFiles, ADamagedConfigIsRefusedWithTheLineAndColumn) {
+  write();
+  put(config_path(), "{\n  \"format_version\": 1,\n  oops\n}\n");
+  expect_refused(config_path(), {"line 3, column 3: expected a JSON object"});
+  put(config_path(), "{\n");
+  expect_refused(config_path(), {"line 2, column 1: expected a JSON object: unexpected end of input"});
+  put(config_path(), "[1]");
+  expect_refused(config_path(), {"expected a JSON object, found array"});
+}
+
 TEST_F(ModelFiles, FormatVersions) {
   write();
   edit_config([](Json& j) { j["format_version"] = kFormatVersion + 1; });

@@ -226,6 +226,24 @@ TEST(Safetensors, WritesTheBytesThePythonLibraryWrites) {
   EXPECT_EQ(safetensors_bytes({}).size(), 16u);
 }
 
+TEST(Safetensors, RowsThatStandApartAreWrittenAsIfTheyDidNot) {
+  for (const int64_t rows : {1, 2, 300}) {  // 300 rows of 2000 bytes are more than one piece
+    const int64_t columns = 500, stride = 516;
+    std::vector<float> apart(static_cast<size_t>(rows * stride), -1), dense;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < columns; ++c) dense.push_back(apart[static_cast<size_t>(r * stride + c)] = static_cast<float>(r * 1000 + c));
+    }
+    const auto tensor = [&](const std::vector<float>& values, int64_t span, int64_t row_stride) {
+      const std::string_view bytes(reinterpret_cast<const char*>(values.data()), static_cast<size_t>(span) * sizeof(float));
+      return NamedTensor{"w", "F32", {rows, columns}, bytes, row_stride * static_cast<int64_t>(sizeof(float))};
+    };
+    const std::vector<NamedTensor> view = {tensor(apart, (rows - 1) * stride + columns, stride)};
+    EXPECT_EQ(safetensors_bytes(view), safetensors_bytes(std::vector{tensor(dense, rows * columns, 0)})) << rows;
+    const std::vector<NamedTensor> wrong = {tensor(apart, (rows - 1) * stride + columns - 1, stride)};
+    EXPECT_THROW(safetensors_bytes(wrong), Error);
+  }
+}
+
 TEST(Safetensors, OtherNumberTypesAreNeverReinterpreted) {
   for (const char* dtype : {"I64", "U8", "BOOL", "F8_E4M3", "C64", "I32"}) {
     try {

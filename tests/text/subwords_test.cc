@@ -321,5 +321,19 @@ TEST(Subwords, RealTextComesBack) {
   }
 }
 
+// SentencePiece's own words name lines of its source.
+TEST(Subwords, ADamagedModelIsRefusedInPlainWordsThatNameIt) {
+  for (const std::string& bytes : {std::string(), std::string("text"), std::string("\x0a\xff\xff\xff\xff", 5)}) {
+    try {
+      Subwords::from_bytes(bytes, false, "a.spm");
+      ADD_FAILURE() << "no Error";
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      EXPECT_TRUE(text.starts_with("a.spm: expected a SentencePiece model, found ")) << text;
+      EXPECT_EQ(text.find(".cc"), std::string::npos) << text;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace jumok

@@ -8,7 +8,7 @@ namespace jumok {
 
 enum class LogLevel { kInfo, kWarning };
 
-// Called from any thread the library uses, one call at a time per object that was given the sink.
+// Called from any thread the library uses, one call at a time per object that was given the sink. It may use that object.
 using LogSink = std::function<void(LogLevel, const std::string&)>;
 
 }  // namespace jumok

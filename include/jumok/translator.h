@@ -71,7 +71,8 @@ class Translator {
   // the first pair, for warnings. Throws Error where the counts differ.
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line = 1) const;
 
-  // One self-contained HTML page with the cross-attention of every layer and head for each pair; `references` is empty or one a pair.
+  // One self-contained HTML page with the cross-attention of every layer and head for each pair; `references` is empty or one a pair. Lines
+  // of more symbols than the model has positions are cut there, with a warning.
   std::string attention_page(const std::string& title, std::span<const std::string> sources, std::span<const std::string> targets,
                              std::span<const std::string> references = {}) const;
 

@@ -38,7 +38,7 @@ document.querySelectorAll('section.attention').forEach(section => {
   const rows = section.querySelectorAll('.rows text'), columns = section.querySelectorAll('.columns text');
   const width = data.columns.length;
   let shown = mean(maps);
-  const rest = told.textContent = data.rows.length + ' × ' + width + ' words';
+  const rest = told.textContent = data.rows.length + ' × ' + width + ' pieces';
 
   const say = i => {
     const weight = Number.isNaN(shown[i]) ? 'NaN' : shown[i].toFixed(4);

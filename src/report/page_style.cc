@@ -41,7 +41,7 @@ dl.texts dd.output{font-weight:600}
 .now b{font-weight:650}.now output{color:var(--soft);font-variant-numeric:tabular-nums}
 .look{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start}
 .look>*{min-width:0;max-width:100%}
-.look>.heads{flex:1 1 28rem}
+.look>.heads{flex:0 1 auto}
 .heads{display:grid;gap:.3rem;margin:.5rem 0 0;align-items:center;justify-content:start;overflow-x:auto;padding:3px}
 .heads button{appearance:none;border:1px solid var(--line);border-radius:.4rem;background:var(--ground);color:var(--soft);padding:3px;cursor:pointer;
 font:inherit;font-size:.75rem;line-height:1.3;display:flex;flex-direction:column;align-items:center;gap:2px}

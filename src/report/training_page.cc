@@ -81,7 +81,7 @@ std::string training_page(const TrainingCurves& curves) {
   figure(page, {.title = "Loss over updates", .x_label = "updates", .y_label = "nats per token"},
          {series_of("training", curves.training, &T::update, &T::loss, 1),
           series_of("validation", curves.validation, &V::update, &V::loss, 1)},
-         "Training loss is measured with dropout and label smoothing where they are on, validation loss without.");
+         "Training loss is measured with dropout, validation loss without; neither with label smoothing.");
   figure(page, {.title = "Loss over time", .x_label = unit, .y_label = "nats per token"},
          {series_of("training", curves.training, &T::seconds, &T::loss, scale),
           series_of("validation", curves.validation, &V::seconds, &V::loss, scale)},

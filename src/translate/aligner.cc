@@ -7,11 +7,13 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/queued_log.h"
 #include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "report/attention_page.h"
 #include "text/unicode.h"
 #include "translate/forced.h"
+#include "translate/piece_label.h"
 #include "translate/word_alignment.h"
 
 namespace jumok {
@@ -43,7 +45,7 @@ std::vector<std::string> symbols_of(const Subwords& subwords, const std::vector<
 
 struct Aligner::Inside {
   LoadedModel model;
-  LogSink log;
+  mutable QueuedLog log;
   std::vector<std::string> names;  // of the attentions over the source
   int heads = 0;                   // of each
   mutable std::mutex mutex;        // Workers run one round at a time
@@ -99,10 +101,7 @@ Encoded Aligner::Inside::encode(const Subwords& subwords, const std::string& lin
   const auto longest = static_cast<size_t>(model.config.max_positions - 1);  // symbols without the end symbol
   Encoded e = subwords.encode(line);
   if (e.ids.size() > longest) {
-    if (log) {
-      log(LogLevel::kWarning,
-          fmt::format("{} line {}: {} symbols, the model takes {}: the rest is cut off", side, number, e.ids.size(), longest));
-    }
+    log.warn(fmt::format("{} line {}: {} symbols, the model takes {}: the rest is cut off", side, number, e.ids.size(), longest));
     e.ids.resize(longest);
     e.word.resize(longest);
   }
@@ -181,7 +180,8 @@ std::vector<Alignment> Aligner::align(std::span<const std::string> sources, std:
   check_counts(sources, targets);
   check_links(options.links);
   const std::string& layer = inside_->names[static_cast<size_t>(inside_->layer_of(options.attention))];
-  std::lock_guard lock(inside_->mutex);
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
   const auto pairs = inside_->encode(sources, targets, options.first_line);
   std::vector<Alignment> results(pairs.size());
   for (size_t i = 0; i < pairs.size(); ++i) {
@@ -201,7 +201,8 @@ std::vector<Alignment> Aligner::align(std::span<const std::string> sources, std:
 std::vector<AttentionMatrices> Aligner::matrices(std::span<const std::string> sources, std::span<const std::string> targets,
                                                  const AlignOptions& options) const {
   check_counts(sources, targets);
-  std::lock_guard lock(inside_->mutex);
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
   const auto pairs = inside_->encode(sources, targets, options.first_line);
   std::vector<AttentionMatrices> results(pairs.size());
   for (AttentionMatrices& m : results) {
@@ -229,7 +230,8 @@ std::vector<AttentionTrial> Aligner::try_attentions(std::span<const std::string>
       for (int head = -1; head < heads(); ++head) trials.push_back({{layer, head, step}, {}});
     }
   }
-  std::lock_guard lock(inside_->mutex);
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
   const auto pairs = inside_->encode(sources, targets, 1);
   std::vector<std::vector<std::vector<AlignmentLink>>> links(trials.size(), std::vector<std::vector<AlignmentLink>>(pairs.size()));
   AlignOptions align;
@@ -265,8 +267,8 @@ std::string attention_page(std::string_view title, std::span<const AttentionMatr
     AttentionExample e;
     e.source = sources[i];
     e.output = targets[i];
-    e.rows = m.target_symbols;
-    e.columns = m.source_symbols;
+    for (const std::string& symbol : m.target_symbols) e.rows.push_back(piece_label(symbol));
+    for (const std::string& symbol : m.source_symbols) e.columns.push_back(piece_label(symbol));
     e.layers = m.layers;
     e.heads = m.heads;
     const size_t size = e.rows.size() * e.columns.size();

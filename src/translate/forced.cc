@@ -31,32 +31,40 @@ void keep_maps(AttentionMaps& maps, const std::vector<int32_t>& batch, std::vect
   }
 }
 
-void force_batch(const EncoderDecoder& model, Context& context, const std::vector<SymbolPair>& pairs, const std::vector<int32_t>& batch,
-                 const ForcedOptions& options, std::vector<Forced>& results) {
-  const size_t longest = static_cast<size_t>(model.config().max_positions) - 1;
+// What batches are computed from and into.
+struct Work {
+  const EncoderDecoder& model;
+  const std::vector<SymbolPair>& pairs;
+  const ForcedOptions& options;
+  std::vector<Forced>& results;  // one a pair
+};
+
+void force_batch(const Work& work, Context& context, const std::vector<int32_t>& batch) {
+  const size_t longest = static_cast<size_t>(work.model.config().max_positions) - 1;
   std::vector<std::vector<int32_t>> sources, targets;
   for (const int32_t i : batch) {
-    check(pairs[i].source.size() <= longest && pairs[i].target.size() <= longest, "pair {}: {} and {} symbols, the model takes {}", i,
-          pairs[i].source.size(), pairs[i].target.size(), longest);
-    sources.push_back(pairs[i].source);
-    targets.push_back(pairs[i].target);
+    const SymbolPair& pair = work.pairs[i];
+    check(pair.source.size() <= longest && pair.target.size() <= longest, "pair {}: {} and {} symbols, the model takes {}", i,
+          pair.source.size(), pair.target.size(), longest);
+    sources.push_back(pair.source);
+    targets.push_back(pair.target);
   }
   const PackedRows source = pack_source(sources);
   const PackedTarget target = pack_target(targets);
   PairBatch pair_batch{source, target};
   AttentionMaps maps;
-  maps.only = options.only;
-  maps.parts = options.parts;
-  if (options.maps) pair_batch.maps = &maps;
-  pair_batch.forbidden = options.forbidden;
+  maps.only = work.options.only;
+  maps.parts = work.options.parts;
+  if (work.options.maps) pair_batch.maps = &maps;
+  pair_batch.forbidden = work.options.forbidden;
   std::vector<float> nll(target.labels.size());
-  model.nll(context, pair_batch, nll.data());
+  work.model.nll(context, pair_batch, nll.data());
   for (size_t b = 0; b < batch.size(); ++b) {
     double sum = 0;
     for (int32_t t = 0; t < target.input.length[b]; ++t) sum += nll[target.input.begin[b] + t];
-    results[batch[b]].log_prob = -sum;
+    work.results[batch[b]].log_prob = -sum;
   }
-  keep_maps(maps, batch, results);
+  keep_maps(maps, batch, work.results);
 }
 
 }  // namespace
@@ -65,11 +73,12 @@ std::vector<Forced> force(const EncoderDecoder& model, const float* parameters, 
                           const ForcedOptions& options, Workers& workers) {
   const auto batches = batches_of(pairs, options.batch_rows);
   std::vector<Forced> results(pairs.size());
+  const Work work{model, pairs, options, results};
   std::vector<Arena> arenas(workers.size());
   workers.run(static_cast<int>(batches.size()), [&](int b, int worker) {
     arenas[worker].reset();
     Context context{arenas[worker], parameters};
-    force_batch(model, context, pairs, batches[b], options, results);
+    force_batch(work, context, batches[b]);
   });
   return results;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/queued_log.h"
 #include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "search/greedy.h"
@@ -63,7 +64,7 @@ std::string joined(const std::string& prompt, const std::string& continuation) {
 
 struct Generator::Inside {
   LoadedModel model;
-  LogSink log;
+  mutable QueuedLog log;
   mutable std::mutex mutex;  // Workers run one round at a time
   mutable Workers workers;
 
@@ -75,9 +76,6 @@ struct Generator::Inside {
 
   const Subwords& subwords() const { return *model.subwords.target; }
   int positions() const { return model.config.max_positions; }
-  void warn(const std::string& text) const {
-    if (log) log(LogLevel::kWarning, text);
-  }
 
   std::vector<int32_t> prompt_symbols(const std::string& prompt, int64_t line, int max_length) const;
   std::vector<Hypothesis> run_batch(const std::vector<Request>& requests, const std::vector<size_t>& batch,
@@ -90,8 +88,8 @@ std::vector<int32_t> Generator::Inside::prompt_symbols(const std::string& prompt
   std::vector<int32_t> ids = subwords().encode(prompt).ids;
   if (static_cast<int>(ids.size()) < positions()) return ids;
   const int kept = std::max(positions() / 2, positions() - max_length);
-  warn(fmt::format("line {}: the prompt has {} symbols, the model {} positions: only the last {} symbols are read", line, ids.size(),
-                   positions(), kept));
+  log.warn(fmt::format("line {}: the prompt has {} symbols, the model {} positions: only the last {} symbols are read", line, ids.size(),
+                       positions(), kept));
   ids.erase(ids.begin(), ids.end() - kept);
   return ids;
 }
@@ -144,6 +142,7 @@ Generator& Generator::operator=(Generator&&) noexcept = default;
 
 std::vector<std::vector<Generation>> Generator::generate(std::span<const std::string> prompts, const GenerateOptions& options) const {
   check_options(options);
+  const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
   std::vector<std::vector<int32_t>> symbols;
   for (size_t i = 0; i < prompts.size(); ++i)
@@ -167,14 +166,15 @@ std::vector<std::vector<Generation>> Generator::generate(std::span<const std::st
 }
 
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, int64_t first_line) const {
+  const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
   const auto longest = static_cast<size_t>(inside_->positions() - 1);  // the start symbol takes a position
   std::vector<SymbolPair> pairs;
   for (size_t i = 0; i < texts.size(); ++i) {
     std::vector<int32_t> ids = inside_->subwords().encode(texts[i]).ids;
     if (ids.size() > longest) {
-      inside_->warn(fmt::format("line {}: {} symbols, the model takes {}: the rest is cut off", first_line + static_cast<int64_t>(i),
-                                ids.size(), longest));
+      inside_->log.warn(fmt::format("line {}: {} symbols, the model takes {}: the rest is cut off", first_line + static_cast<int64_t>(i),
+                                    ids.size(), longest));
       ids.resize(longest);
     }
     pairs.push_back({{}, std::move(ids)});

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/queued_log.h"
 #include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "report/attention_page.h"
@@ -13,6 +14,7 @@
 #include "translate/decode.h"
 #include "translate/forced.h"
 #include "translate/model_facts.h"
+#include "translate/piece_label.h"
 #include "translate/word_alignment.h"
 
 namespace jumok {
@@ -34,11 +36,28 @@ void check_options(const TranslateOptions& o) {
   check(o.batch_tokens >= 1, "batch tokens = {}: expected 1 or more", o.batch_tokens);
 }
 
+// How lines are called in warnings ("source line 7"), and whether blank ones are left out.
+struct Naming {
+  const char* what;
+  int64_t first = 1;
+  bool skip_blank = false;
+};
+
+// One call of translate() on its way.
+struct Request {
+  std::span<const std::string> lines;
+  const TranslateOptions& options;
+  std::vector<int32_t> asked;                     // numbers of the lines the model is asked about
+  std::vector<Encoded> encoded;                   // of these
+  std::vector<std::vector<Hypothesis>> found;     // of these
+  std::vector<std::vector<Translation>> results;  // of all lines
+};
+
 }  // namespace
 
 struct Translator::Inside {
   LoadedModel model;
-  LogSink log;
+  mutable QueuedLog log;
   mutable std::mutex mutex;  // Workers run one round at a time
   mutable Workers workers;
   Inside(const std::filesystem::path& path, const TranslatorOptions& options)
@@ -50,92 +69,106 @@ struct Translator::Inside {
   const float* parameters() const { return model.parameters->data(); }
   int longest() const { return model.config.max_positions - 1; }  // symbols without the end symbol
 
-  void warn(const std::string& text) const {
-    if (log) log(LogLevel::kWarning, text);
+  // work(i) for each i below `count`, on all workers.
+  template <typename Work>
+  void each(size_t count, Work work) const {
+    constexpr size_t kBlock = 16;
+    workers.run(static_cast<int>((count + kBlock - 1) / kBlock), [&](int block, int) {
+      const size_t begin = static_cast<size_t>(block) * kBlock;
+      for (size_t i = begin; i < std::min(count, begin + kBlock); ++i) work(i);
+    });
   }
 
-  // Cut to what the model has positions for; `what` names the line in the warning.
-  Encoded encode(const Subwords& subwords, const std::string& line, const std::string& what) const {
-    Encoded e = subwords.encode(line);
-    if (static_cast<int>(e.ids.size()) > longest()) {
-      warn(fmt::format("{}: {} symbols, the model takes {}: the rest is cut off", what, e.ids.size(), longest()));
-      e.ids.resize(longest());
-      e.word.resize(longest());
+  // Each line cut to what the model has positions for.
+  std::vector<Encoded> encode(const Subwords& subwords, std::span<const std::string> lines, const Naming& naming) const {
+    std::vector<Encoded> all(lines.size());
+    each(lines.size(), [&](size_t i) {
+      if (!naming.skip_blank || !is_blank(lines[i])) all[i] = subwords.encode(lines[i]);
+    });
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (static_cast<int>(all[i].ids.size()) <= longest()) continue;
+      log.warn(fmt::format("{} {}: {} symbols, the model takes {}: the rest is cut off", naming.what,
+                           naming.first + static_cast<int64_t>(i), all[i].ids.size(), longest()));
+      all[i].ids.resize(longest());
+      all[i].word.resize(longest());
     }
-    return e;
+    return all;
   }
 
-  std::vector<std::vector<Translation>> translate(std::span<const std::string> lines, const TranslateOptions& options) const;
-  void add_alignments(std::span<const std::string> lines, const std::vector<Encoded>& encoded, const std::vector<int32_t>& asked,
-                      const std::vector<std::vector<Hypothesis>>& found, const TranslateOptions& options,
-                      std::vector<std::vector<Translation>>& results) const;
+  void translate(Request& request) const;
+  void add_alignments(Request& request) const;
+  std::vector<SymbolPair> pairs(std::span<const std::string> sources, std::span<const std::string> targets, const Naming& naming) const;
   AttentionExample example(const SymbolPair& pair, Forced& forced) const;
 };
 
-std::vector<std::vector<Translation>> Translator::Inside::translate(std::span<const std::string> lines,
-                                                                    const TranslateOptions& options) const {
-  std::vector<std::vector<Translation>> results(lines.size(), std::vector<Translation>(1));
-  std::vector<Encoded> encoded;
-  std::vector<int32_t> asked;  // numbers of the lines the model is asked about
+void Translator::Inside::translate(Request& r) const {
+  r.results.assign(r.lines.size(), std::vector<Translation>(1));
+  std::vector<Encoded> encoded = encode(*model.subwords.source, r.lines, {"line", r.options.first_line, true});
   std::vector<std::vector<int32_t>> sources;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (is_blank(lines[i])) continue;
-    Encoded e = encode(*model.subwords.source, lines[i], fmt::format("line {}", options.first_line + static_cast<int64_t>(i)));
-    if (e.ids.empty()) continue;
-    asked.push_back(static_cast<int32_t>(i));
-    sources.push_back(e.ids);
-    encoded.push_back(std::move(e));
+  for (size_t i = 0; i < r.lines.size(); ++i) {
+    if (encoded[i].ids.empty()) continue;
+    r.asked.push_back(static_cast<int32_t>(i));
+    sources.push_back(encoded[i].ids);
+    r.encoded.push_back(std::move(encoded[i]));
   }
-  DecodeOptions decode_options;
-  decode_options.search = translation_search();
-  decode_options.search.beam = options.beam;
-  decode_options.search.nbest = options.nbest;
-  decode_options.search.alpha = options.alpha;
-  decode_options.search.max_length = options.max_length;
-  decode_options.batch_tokens = options.batch_tokens;
-  const auto found = decode(*model.model, parameters(), sources, decode_options, workers);
-  for (size_t k = 0; k < asked.size(); ++k) {
-    auto& list = results[asked[k]];
+  DecodeOptions options;
+  options.search = translation_search();
+  options.search.beam = r.options.beam;
+  options.search.nbest = r.options.nbest;
+  options.search.alpha = r.options.alpha;
+  options.search.max_length = r.options.max_length;
+  options.batch_tokens = r.options.batch_tokens;
+  r.found = decode(*model.model, parameters(), sources, options, workers);
+  each(r.asked.size(), [&](size_t k) {
+    auto& list = r.results[r.asked[k]];
     list.clear();
-    for (const Hypothesis& h : found[k]) list.push_back({model.subwords.target->decode(h.tokens), h.score, h.log_prob, h.cut, {}});
-  }
-  if (options.alignments) add_alignments(lines, encoded, asked, found, options, results);
-  return results;
+    for (const Hypothesis& h : r.found[k]) list.push_back({model.subwords.target->decode(h.tokens), h.score, h.log_prob, h.cut, {}});
+  });
+  if (r.options.alignments) add_alignments(r);
 }
 
-void Translator::Inside::add_alignments(std::span<const std::string> lines, const std::vector<Encoded>& encoded,
-                                        const std::vector<int32_t>& asked, const std::vector<std::vector<Hypothesis>>& found,
-                                        const TranslateOptions& options, std::vector<std::vector<Translation>>& results) const {
+void Translator::Inside::add_alignments(Request& r) const {
   std::vector<SymbolPair> pairs;
-  for (size_t k = 0; k < asked.size(); ++k) {
-    for (const Hypothesis& h : found[k]) {
-      pairs.push_back({encoded[k].ids, h.tokens});
+  for (size_t k = 0; k < r.asked.size(); ++k) {
+    for (const Hypothesis& h : r.found[k]) {
+      pairs.push_back({r.encoded[k].ids, h.tokens});
       // Only an output cut at the last position can be longer than forced decoding, which feeds the start symbol too, has room for.
       if (static_cast<int>(h.tokens.size()) > longest()) pairs.back().target.resize(longest());
     }
   }
-  ForcedOptions forced_options;
-  forced_options.maps = true;
-  forced_options.only = layer_name(*model.model, options.alignment_layer);
-  const std::vector<Forced> forced = force(*model.model, parameters(), pairs, forced_options, workers);
+  ForcedOptions options;
+  options.maps = true;
+  options.only = layer_name(*model.model, r.options.alignment_layer);
+  const std::vector<Forced> forced = force(*model.model, parameters(), pairs, options, workers);
   size_t p = 0;
-  for (size_t k = 0; k < asked.size(); ++k) {
-    for (Translation& t : results[asked[k]]) {
+  for (size_t k = 0; k < r.asked.size(); ++k) {
+    for (Translation& t : r.results[r.asked[k]]) {
       const Decoded decoded = model.subwords.target->decode_words(pairs[p].target);
       const SymbolWeights weights = mean_over_heads(forced[p].maps.front(), 0, static_cast<int>(pairs[p].target.size()) + 1,
                                                     static_cast<int>(pairs[p].source.size()) + 1);
-      t.alignment = word_alignment(weights, encoded[k].word, decoded.word, lines[asked[k]], t.text);
-      t.alignment.layer = forced_options.only;
+      t.alignment = word_alignment(weights, r.encoded[k].word, decoded.word, r.lines[r.asked[k]], t.text);
+      t.alignment.layer = options.only;
       ++p;
     }
   }
 }
 
+// `naming.what` stands before "source line 3" in warnings.
+std::vector<SymbolPair> Translator::Inside::pairs(std::span<const std::string> sources, std::span<const std::string> targets,
+                                                  const Naming& naming) const {
+  const std::string source = fmt::format("{}source line", naming.what), target = fmt::format("{}target line", naming.what);
+  auto s = encode(*model.subwords.source, sources, {source.c_str(), naming.first});
+  auto t = encode(*model.subwords.target, targets, {target.c_str(), naming.first});
+  std::vector<SymbolPair> pairs;
+  for (size_t i = 0; i < s.size(); ++i) pairs.push_back({std::move(s[i].ids), std::move(t[i].ids)});
+  return pairs;
+}
+
 // Rows and columns are symbols, end symbols included; layers are those of the decoder's cross-attention.
 AttentionExample Translator::Inside::example(const SymbolPair& pair, Forced& forced) const {
   AttentionExample e;
-  for (const int32_t id : pair.target) e.rows.push_back(model.subwords.target->piece(id));
-  for (const int32_t id : pair.source) e.columns.push_back(model.subwords.source->piece(id));
+  for (const int32_t id : pair.target) e.rows.push_back(piece_label(model.subwords.target->piece(id)));
+  for (const int32_t id : pair.source) e.columns.push_back(piece_label(model.subwords.source->piece(id)));
   e.rows.push_back("</s>");
   e.columns.push_back("</s>");
   const std::vector<std::string> names = model.model->source_attentions();
@@ -159,28 +192,27 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
   check_options(options);
   const EncoderDecoder& model = *inside_->model.model;
   if (options.alignments || !model.source_attentions().empty()) layer_name(model, options.alignment_layer);
-  std::lock_guard lock(inside_->mutex);
-  return inside_->translate(lines, options);
+  Request request{lines, options, {}, {}, {}, {}};
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
+  inside_->translate(request);
+  return std::move(request.results);
 }
 
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                          int64_t first_line) const {
   check(sources.size() == targets.size(), "expected as many targets as sources, found {} and {}", targets.size(), sources.size());
-  std::lock_guard lock(inside_->mutex);
-  const SubwordPair& subwords = inside_->model.subwords;
-  std::vector<SymbolPair> pairs;
-  std::vector<PairScore> scores;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    const int64_t line = first_line + static_cast<int64_t>(i);
-    pairs.push_back({inside_->encode(*subwords.source, sources[i], fmt::format("source line {}", line)).ids,
-                     inside_->encode(*subwords.target, targets[i], fmt::format("target line {}", line)).ids});
-    scores.push_back({0, static_cast<int64_t>(pairs.back().target.size()) + 1});
-  }
   ForcedOptions options;
   options.forbidden = never_produced();
-  const std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, options, inside_->workers);
+  std::vector<PairScore> scores;
+  const QueuedLog::Delivery delivery(inside_->log);
+  {
+    const std::lock_guard lock(inside_->mutex);
+    const auto pairs = inside_->pairs(sources, targets, {"", first_line});
+    const auto forced = force(*inside_->model.model, inside_->parameters(), pairs, options, inside_->workers);
+    for (size_t i = 0; i < pairs.size(); ++i) scores.push_back({forced[i].log_prob, static_cast<int64_t>(pairs[i].target.size()) + 1});
+  }
   for (size_t i = 0; i < scores.size(); ++i) {
-    scores[i].log_prob = forced[i].log_prob;
     check(std::isfinite(scores[i].log_prob), "line {}: the model gives no finite probability: its parameters are damaged",
           first_line + static_cast<int64_t>(i));
   }
@@ -191,24 +223,21 @@ std::string Translator::attention_page(const std::string& title, std::span<const
                                        std::span<const std::string> references) const {
   check(sources.size() == targets.size() && (references.empty() || references.size() == sources.size()),
         "expected as many targets and references as sources, found {}, {} and {}", targets.size(), references.size(), sources.size());
-  std::lock_guard lock(inside_->mutex);
-  const SubwordPair& subwords = inside_->model.subwords;
-  std::vector<SymbolPair> pairs;
-  for (size_t i = 0; i < sources.size(); ++i)
-    pairs.push_back({subwords.source->encode(sources[i]).ids, subwords.target->encode(targets[i]).ids});
-  for (SymbolPair& p : pairs) {
-    p.source.resize(std::min<size_t>(p.source.size(), inside_->longest()));
-    p.target.resize(std::min<size_t>(p.target.size(), inside_->longest()));
-  }
+  check(!inside_->model.model->source_attentions().empty(), "attention page: this model has no attention over the source");
   ForcedOptions options;
   options.maps = true;
-  std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, options, inside_->workers);
   std::vector<AttentionExample> examples;
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    examples.push_back(inside_->example(pairs[i], forced[i]));
-    examples.back().source = sources[i];
-    examples.back().output = targets[i];
-    if (!references.empty()) examples.back().reference = references[i];
+  const QueuedLog::Delivery delivery(inside_->log);
+  {
+    const std::lock_guard lock(inside_->mutex);
+    const auto pairs = inside_->pairs(sources, targets, {"attention page: "});
+    std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, options, inside_->workers);
+    for (size_t i = 0; i < pairs.size(); ++i) examples.push_back(inside_->example(pairs[i], forced[i]));
+  }
+  for (size_t i = 0; i < examples.size(); ++i) {
+    examples[i].source = sources[i];
+    examples[i].output = targets[i];
+    if (!references.empty()) examples[i].reference = references[i];
   }
   return jumok::attention_page(title, examples);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 #include "base/error.h"
 #include "base/rng.h"
@@ -283,6 +284,45 @@ TEST_F(TranslatorLaws, FactsNameShapeAndVocabulary) {
   for (const auto& [name, value] : one_->facts()) all += name + "=" + value + "\n";
   EXPECT_NE(all.find("model.width=16\n"), std::string::npos) << all;
   EXPECT_NE(all.find("joint subwords"), std::string::npos) << all;
+}
+
+std::string too_long() { return repeated("a", 3 * kPositions); }
+
+// The sink of a program may want a translation itself, or wait for another thread that does.
+TEST(TranslatorLog, ASinkThatCallsTheTranslatorIsAnswered) {
+  TemporaryFolder folder;
+  write_tiny_model(folder.path(), kPositions);
+  Translator* translator = nullptr;
+  std::vector<std::string> messages;
+  TranslatorOptions options;
+  options.threads = 2;
+  options.log = [&](LogLevel, const std::string& text) {
+    messages.push_back(text);
+    if (messages.size() == 1) translator->score(std::vector<std::string>{"a"}, std::vector<std::string>{too_long()}, 5);
+    // Whose own warning comes when this one is through.
+    if (messages.size() == 2) std::thread([&] { translator->score(std::vector{too_long()}, std::vector<std::string>{"a"}, 7); }).join();
+  };
+  Translator t(folder.path(), options);
+  translator = &t;
+  t.translate(std::vector<std::string>{"a", "", too_long()}, {.beam = 1, .max_length = 2, .first_line = 10});
+  ASSERT_EQ(messages.size(), 3u);
+  EXPECT_TRUE(messages[0].starts_with("line 12: ")) << messages[0];
+  EXPECT_TRUE(messages[1].starts_with("target line 5: ")) << messages[1];
+  EXPECT_TRUE(messages[2].starts_with("source line 7: ")) << messages[2];
+}
+
+TEST(TranslatorLog, AnAttentionPageSaysWhichLinesItCut) {
+  TemporaryFolder folder;
+  write_tiny_model(folder.path(), kPositions);
+  std::vector<std::string> messages;
+  TranslatorOptions options;
+  options.log = [&](LogLevel, const std::string& text) { messages.push_back(text); };
+  const Translator t(folder.path(), options);
+  const std::vector<std::string> sources = {"a", too_long()}, targets = {too_long(), "a"};
+  t.attention_page("page", sources, targets);
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_TRUE(messages[0].starts_with("attention page: source line 2: ")) << messages[0];
+  EXPECT_TRUE(messages[1].starts_with("attention page: target line 1: ")) << messages[1];
 }
 
 }  // namespace

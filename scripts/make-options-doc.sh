@@ -12,7 +12,8 @@ fi
 program=${1:-$project/build/jumok}
 [ -x "$program" ] || { say "there is no program $program"; exit 1; }
 
-presets() { "$program" train --help | sed -nE 's/^ *--preset [A-Z]+:\{([^}]*)\}.*/\1/p' | tr , ' '; }
+# The help breaks lines where they would be long.
+presets() { "$program" train --help | tr -s ' \n' ' ' | sed -nE 's/.*Shape of the model \(([^;]*); default .*/\1/p' | tr -d ,; }
 
 # A table of `preset`'s settings: key, value, range, help, separated by tabs. The program prints "key = value   (range)   help".
 settings() { "$program" train --list-settings --preset "$1" | sed -E 's/^([^ ]+) = ([^ ]*)   \((.*)\)   (.*)$/\1\t\2\t\3\t\4/'; }
@@ -73,8 +74,8 @@ command_line_page() {
   cat <<'TEXT'
 # The command line
 
-What `jumok --help` and `jumok SUBCOMMAND --help` print, written by `scripts/make-options-doc.sh`. After an option stand its type or its range, and
-behind `=` its default.
+What `jumok --help` and `jumok SUBCOMMAND --help` print, written by `scripts/make-options-doc.sh`. After an option stands the kind of its value,
+behind what it does its range and its default.
 
 TEXT
   help_section

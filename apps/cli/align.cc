@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "align_choice.h"
+#include "base/file.h"
 #include "commands.h"
 #include "jumok/aligner.h"
 #include "matrix_output.h"
@@ -18,6 +18,8 @@
 #include "output.h"
 #include "progress.h"
 #include "text/lines.h"
+#include "usage.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -133,7 +135,7 @@ class Matrices {
     const auto& [format, path] = o.matrix;
     if (format.empty()) return;
     left_ = o.matrix_pairs > 0 ? static_cast<size_t>(o.matrix_pairs) : format == "html" ? kPagePairs : SIZE_MAX;
-    output_ = open_matrix_output(format, path, "Attention of " + std::filesystem::path(o.model).filename().string());
+    output_ = open_matrix_output(format, path, "What " + folder_name(o.model) + " attends to");
   }
   void write(const Aligner& aligner, std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line) {
     const size_t count = output_ ? std::min(left_, sources.size()) : 0;
@@ -188,6 +190,7 @@ int run(const Options& o) {
     finder.choose(*gold);
     messages.about.clear();
   }
+  as_usage([&] { finder.links({}, {}, 1); });  // checks layers and heads against the models
   for (size_t begin = 0; begin < text.source.size();) {
     const size_t count = window_end(text, begin) - begin;
     const auto first_line = static_cast<int64_t>(begin) + 1;
@@ -210,16 +213,16 @@ void add_attention_options(CLI::App& sub, Options& o) {
     const bool forward = prefix == "--";
     sub.add_option(prefix + "layer", choice.layer,
                    forward ? "Decoder layer whose attention gives the links, from 0; -1: the last but one" : whose)
-        ->check(CLI::Range(-1, 1000))
+        ->check(whole(-1, 1000))
         ->type_name("N");
     sub.add_option(prefix + "head", choice.head, forward ? "Head of that layer, from 0; -1: the mean of all heads" : whose)
-        ->check(CLI::Range(-1, 1000))
+        ->check(whole(-1, 1000))
         ->type_name("N");
     sub.add_option(
            prefix + "step", step,
            forward ? "Decoder step that speaks for a target symbol: output, that which produced it, or input, the next, which has read it"
                    : whose)
-        ->check(CLI::IsMember({"output", "input"}))
+        ->check(one_of({"output", "input"}))
         ->type_name("NAME");
   };
   add("--", o.attention, o.step, "");
@@ -228,7 +231,7 @@ void add_attention_options(CLI::App& sub, Options& o) {
       ->type_name("DIR");
   add("--reverse-", o.reverse, o.reverse_step, "The same of the other direction's model");
   sub.add_option("--symmetrise", o.symmetrise, "How both directions become one: intersection, union, grow-diag-final-and (as Moses' symal)")
-      ->check(CLI::IsMember({"intersection", "union", "grow-diag-final-and"}))
+      ->check(one_of({"intersection", "union", "grow-diag-final-and"}))
       ->type_name("NAME")
       ->needs("--reverse-model");
   for (const char* name : {"--reverse-layer", "--reverse-head", "--reverse-step"}) sub.get_option(name)->needs("--reverse-model");
@@ -238,14 +241,14 @@ void add_link_options(CLI::App& sub, Options& o) {
   sub.add_option("--links", o.links,
                  "argmax: each target word with the source word of most weight, where that reaches --threshold; threshold: every pair of "
                  "words that reaches it")
-      ->check(CLI::IsMember({"argmax", "threshold"}))
+      ->check(one_of({"argmax", "threshold"}))
       ->type_name("NAME");
   sub.add_option(
          "--threshold", o.threshold,
          fmt::format("Least weight of a link, 0 to 1 (default 0 for argmax: every target word that attended to any word has one; {} "
                      "for threshold)",
                      kSeveralThreshold))
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real(0, 1))
       ->type_name("NUMBER");
 }
 
@@ -257,7 +260,7 @@ void add_choice_options(CLI::App& sub, Options& o) {
   auto* source = sub.add_option("--choose-source", o.gold_source, "Source sentences of that gold")->type_name("FILE")->needs(choose);
   auto* target = sub.add_option("--choose-target", o.gold_target, "Target sentences of that gold")->type_name("FILE")->needs(choose);
   sub.add_option("--choose-judge", o.judged, "Links that count there: all, or those with either or both of their words in the gold")
-      ->check(CLI::IsMember({"all", "either", "both"}))
+      ->check(one_of({"all", "either", "both"}))
       ->type_name("NAME")
       ->needs(choose);
   choose->needs(source)->needs(target);
@@ -271,9 +274,9 @@ void add_matrix_options(CLI::App& sub, Options& o) {
                                 "Also write the attention of every layer and head between subword symbols, end symbols included, as json, "
                                 "tsv or html to a file, or as npy (float32, [layers, heads, target, source]) to a new folder")
                      ->type_name("FORMAT PATH")
-                     ->check(CLI::IsMember({"json", "tsv", "npy", "html"}).application_index(0));
+                     ->check(one_of({"json", "tsv", "npy", "html"}).application_index(0));
   sub.add_option("--matrix-pairs", o.matrix_pairs, fmt::format("Pairs written there, the first; 0: all (html: {})", kPagePairs))
-      ->check(CLI::Range(0, 1000000000))
+      ->check(whole(0, 1000000000))
       ->type_name("N")
       ->needs(matrix);
 }
@@ -297,7 +300,7 @@ void add_align(CLI::App& app, Command& command) {
   add_choice_options(*sub, *o);
   add_matrix_options(*sub, *o);
   sub->add_option("--threads", o->aligner.threads, "Threads; 0: one a core. Results do not depend on it")
-      ->check(CLI::Range(0, 4096))
+      ->check(whole(0, 4096))
       ->type_name("N");
   sub->callback([o, &command] {
     const bool several = o->links == "threshold";

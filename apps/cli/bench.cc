@@ -10,6 +10,8 @@
 #include "lab/bench_train.h"
 #include "lab/bench_translate.h"
 #include "output.h"
+#include "usage.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -97,34 +99,34 @@ int run_translate(const Options& o) {
 
 void add_train_benchmark(CLI::App& sub, const std::shared_ptr<Options>& o, Command& command) {
   CLI::App* train = sub.add_subcommand("train", "Training speed of a preset on random sentences");
-  train->add_option("--preset", o->train.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
-  train->add_option("--set", o->train.settings, "key=value, over the preset's; repeatable");
-  train->add_option("--vocabulary", o->train.vocabulary, "Symbols of the joint vocabulary")
-      ->check(CLI::Range(8, 1000000))
-      ->capture_default_str();
-  train->add_option("--threads", o->train.threads, "Threads; 0: one a core")->check(CLI::Range(0, 4096))->capture_default_str();
-  train->add_option("--updates", o->train.updates, "Updates measured, after two of warm-up")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  train->add_option("--preset", o->train.preset, "Shape of the model")->check(one_of(list_presets()))->type_name("NAME");
+  train->add_option("--set", o->train.settings, "A setting over the preset's; jumok train --list-settings shows all of them; repeatable")
+      ->type_name("KEY=VALUE");
+  train->add_option("--vocabulary", o->train.vocabulary, "Symbols of the joint vocabulary")->check(whole(8, 1000000))->type_name("N");
+  train->add_option("--threads", o->train.threads, "Threads; 0: one a core")->check(whole(0, 4096))->type_name("N");
+  train->add_option("--updates", o->train.updates, "Updates measured, after two of warm-up")->check(whole(1, 100000))->type_name("N");
   train->add_flag("--json", o->json, "Print one JSON object");
-  train->callback([o, &command] { command = [o] { return run_train(*o); }; });
+  train->callback([o, &command] {
+    as_usage([&] { list_settings(o->train.preset, o->train.settings); });
+    command = [o] { return run_train(*o); };
+  });
 }
 
 void add_translate_benchmark(CLI::App& sub, const std::shared_ptr<Options>& o, Command& command) {
   BenchTranslateOptions& t = o->translate;
   CLI::App* translate = sub.add_subcommand("translate", "Greedy decoding speed of a preset with random parameters");
-  translate->add_option("--preset", t.preset, "Shape of the model")->check(CLI::IsMember(list_presets()))->capture_default_str();
-  translate->add_option("--set", t.settings, "key=value, over the preset's; repeatable");
-  translate->add_option("--vocabulary", t.vocabulary, "Symbols of the joint vocabulary")
-      ->check(CLI::Range(8, 1000000))
-      ->capture_default_str();
-  translate->add_option("--threads", t.threads, "Threads; each takes whole batches")->check(CLI::Range(1, 4096))->capture_default_str();
-  translate->add_option("--sentences", t.sentences, "Sentences of a batch")->check(CLI::Range(1, 100000))->capture_default_str();
-  translate->add_option("--batches", t.batches, "Rounds measured, after one of warm-up")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  translate->add_option("--preset", t.preset, "Shape of the model")->check(one_of(list_presets()))->type_name("NAME");
+  translate->add_option("--set", t.settings, "A setting over the preset's; jumok train --list-settings shows all of them; repeatable")
+      ->type_name("KEY=VALUE");
+  translate->add_option("--vocabulary", t.vocabulary, "Symbols of the joint vocabulary")->check(whole(8, 1000000))->type_name("N");
+  translate->add_option("--threads", t.threads, "Threads; each takes whole batches")->check(whole(1, 4096))->type_name("N");
+  translate->add_option("--sentences", t.sentences, "Sentences of a batch")->check(whole(1, 100000))->type_name("N");
+  translate->add_option("--batches", t.batches, "Rounds measured, after one of warm-up")->check(whole(1, 100000))->type_name("N");
   translate->add_flag("--json", o->json, "Print one JSON object");
-  translate->callback([o, &command] { command = [o] { return run_translate(*o); }; });
+  translate->callback([o, &command] {
+    as_usage([&] { list_settings(o->translate.preset, o->translate.settings); });
+    command = [o] { return run_translate(*o); };
+  });
 }
 
 }  // namespace

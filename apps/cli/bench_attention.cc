@@ -8,6 +8,7 @@
 
 #include "lab/bench_attention.h"
 #include "output.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -69,12 +70,12 @@ void add_attention_benchmark(CLI::App& bench, Command& command) {
   auto o = std::make_shared<Options>();
   BenchAttentionOptions& b = o->bench;
   CLI::App* sub = bench.add_subcommand("attention", "The attention kernels under each rule, forward and backward, and a step with a cache");
-  sub->add_option("--heads", b.heads, "Heads")->check(CLI::Range(1, 1024))->capture_default_str();
-  sub->add_option("--width", b.width, "Width of a head")->check(CLI::Range(1, 4096))->capture_default_str();
-  sub->add_option("--lengths", b.lengths, "Queries, and as many keys; one or more")->check(CLI::Range(1, 65536))->capture_default_str();
-  sub->add_option("--window", b.window, "Keys that a query sees in its window")->check(CLI::Range(1, 65536))->capture_default_str();
-  sub->add_option("--cache", b.cache, "Keys of the step's cache")->check(CLI::Range(1, 1000000))->capture_default_str();
-  sub->add_option("--seconds", b.seconds, "Time for each measurement")->check(CLI::Range(0.001, 60.0))->capture_default_str();
+  sub->add_option("--heads", b.heads, "Heads")->check(whole(1, 1024));
+  sub->add_option("--width", b.width, "Width of a head")->check(whole(1, 4096));
+  sub->add_option("--lengths", b.lengths, "Queries, and as many keys; one or more")->check(whole(1, 65536));
+  sub->add_option("--window", b.window, "Keys that a query sees in its window")->check(whole(1, 65536));
+  sub->add_option("--cache", b.cache, "Keys of the step's cache")->check(whole(1, 1000000));
+  sub->add_option("--seconds", b.seconds, "Time for each measurement")->check(real(0.001, 60));
   sub->add_flag("--json", o->json, "Print one JSON object");
   sub->callback([o, &command] { command = [o] { return run_attention(*o); }; });
 }

@@ -11,6 +11,7 @@
 #include "output.h"
 #include "text/lines.h"
 #include "text/unicode.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -109,18 +110,18 @@ int evaluate(EvaluateOptions options) {
 
 void add_text_options(CLI::App& sub, EvaluateOptions& options) {
   sub.add_option("--reference,-r", options.reference, "Reference translations, one a line (.gz too)")->type_name("FILE");
-  sub.add_option("--tokenize", options.tokenizer, "How BLEU splits words: 13a (languages with spaces), char, none, intl, zh")
-      ->check(CLI::IsMember({"13a", "char", "none", "intl", "zh"}))
+  sub.add_option("--tokenize", options.tokenizer, "How BLEU splits words; 13a is for languages with spaces")
+      ->check(one_of({"13a", "char", "none", "intl", "zh"}))
       ->type_name("NAME");
   sub.add_flag("--lowercase", options.metric.lowercase, "BLEU without regard to case");
-  sub.add_option("--smooth", options.smoothing, "What BLEU puts for n-grams without a match: exp, none, floor, add-k")
-      ->check(CLI::IsMember({"exp", "none", "floor", "add-k"}))
+  sub.add_option("--smooth", options.smoothing, "What BLEU puts for n-grams without a match")
+      ->check(one_of({"exp", "none", "floor", "add-k"}))
       ->type_name("NAME");
-  sub.add_option("--smooth-value", options.metric.smooth_value, "Matches put by floor (default 0.1) or add-k (default 1)")
-      ->check(CLI::PositiveNumber)
+  sub.add_option("--smooth-value", options.metric.smooth_value, "Matches put by --smooth floor, else 0.1, or add-k, else 1")
+      ->check(positive_real())
       ->type_name("NUMBER");
   sub.add_option("--chrf-word-order", options.metric.word_order, "Longest word n-gram of chrF, words; 2 gives chrF++")
-      ->check(CLI::Range(0, 16))
+      ->check(whole(0, 16))
       ->type_name("N");
   sub.add_flag("--chrf-lowercase", options.metric.chrf_lowercase, "chrF without regard to case");
 }
@@ -133,16 +134,28 @@ void add_alignment_options(CLI::App& sub, EvaluateOptions& options) {
                    ->excludes("--reference");
   sub.add_option("--gold-format", options.gold_format,
                  "Form of the gold: pharaoh (a line a sentence), naacl (a line a link), or auto: that of its first line with content")
-      ->check(CLI::IsMember({"auto", "pharaoh", "naacl"}))
+      ->check(one_of({"auto", "pharaoh", "naacl"}))
       ->type_name("NAME")
       ->needs(gold);
   sub.add_option("--aer-judge", options.judged,
                  "Links that count, for gold that leaves words out: all, or those with either or both of their words in the gold")
-      ->check(CLI::IsMember({"all", "either", "both"}))
+      ->check(one_of({"all", "either", "both"}))
       ->type_name("NAME")
       ->needs(gold);
   sub.add_option("--source", options.source, "Source sentences, to refuse links beyond their words")->type_name("FILE")->needs(gold);
   sub.add_option("--target", options.target, "Target sentences, likewise")->type_name("FILE")->needs(gold);
+}
+
+void check_usage(const CLI::App& sub, const EvaluateOptions& options) {
+  if (options.reference.empty() && options.gold.empty()) throw CLI::RequiredError("--reference (or --aer)");
+  if (!options.gold.empty()) {
+    for (const char* name : {"--tokenize", "--lowercase", "--smooth", "--smooth-value", "--chrf-word-order", "--chrf-lowercase"}) {
+      if (sub.count(name) > 0) throw CLI::ValidationError(name, "not with --aer: links have no words");
+    }
+  }
+  if (sub.count("--smooth-value") > 0 && options.smoothing != "floor" && options.smoothing != "add-k") {
+    throw CLI::ValidationError("--smooth-value", fmt::format("expected --smooth floor or add-k too, found {}", options.smoothing));
+  }
 }
 
 }  // namespace
@@ -155,8 +168,8 @@ void add_evaluate(CLI::App& app, Command& command) {
   add_text_options(*sub, *options);
   add_alignment_options(*sub, *options);
   sub->add_flag("--json", options->json, "Print one JSON object instead of text, scores in full precision");
-  sub->callback([options, &command] {
-    if (options->reference.empty() && options->gold.empty()) throw CLI::RequiredError("--reference (or --aer)");
+  sub->callback([options, sub, &command] {
+    check_usage(*sub, *options);
     command = [options] { return evaluate(*options); };
   });
 }

@@ -13,6 +13,7 @@
 #include "model_kind.h"
 #include "output.h"
 #include "text/lines.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -57,8 +58,6 @@ int run(Options o) {
 }
 
 void check_usage(const Options& o) {
-  // CLI11's ranges let "nan" pass: it is neither below nor above.
-  if (!std::isfinite(o.generate.temperature)) throw CLI::ValidationError("--temperature", "expected a number above 0");
   if (!(o.generate.top_p > 0)) throw CLI::ValidationError("--top-p", "expected a number above 0, up to 1");
 }
 
@@ -66,20 +65,23 @@ void add_choice_options(CLI::App& sub, Options& o) {
   GenerateOptions& g = o.generate;
   CLI::Option* greedy = sub.add_flag("--greedy", g.greedy, "Always the most probable symbol, instead of one drawn at random");
   sub.add_option("--temperature", g.temperature, "Logits are divided by it: below 1 draws the probable more often, above 1 less")
-      ->check(CLI::Range(1e-6, 1e6))
+      ->check(real(1e-6, 1e6))
       ->type_name("NUMBER")
       ->excludes(greedy);
   sub.add_option("--top-k", g.top_k, "Draw from the K most probable symbols only; 0: from all")
-      ->check(CLI::Range(0, 1000000))
+      ->check(whole(0, 1000000))
       ->type_name("K")
       ->excludes(greedy);
   sub.add_option("--top-p", g.top_p, "Then from the fewest of those whose probability reaches P")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(real(0, 1))
       ->type_name("P")
       ->excludes(greedy);
-  sub.add_option("--seed", g.seed, "Seed of the draws; each depends on it and on its line's text alone")->type_name("N")->excludes(greedy);
+  sub.add_option("--seed", g.seed, "Seed of the draws; each depends on it and on its line's text alone")
+      ->check(seed_value())
+      ->type_name("N")
+      ->excludes(greedy);
   sub.add_option("--samples", g.samples, "Continuations of each line, as 'id ||| text ||| log P', id from 0")
-      ->check(CLI::Range(1, 100000))
+      ->check(whole(1, 100000))
       ->type_name("N")
       ->excludes(greedy);
 }
@@ -91,17 +93,17 @@ void add_generate(CLI::App& app, Command& command) {
   CLI::App* sub = app.add_subcommand("generate", "Go on with each line of standard input, by a language model");
   sub->add_option("--model", o->model, "Model directory")->required()->type_name("DIR");
   add_choice_options(*sub, *o);
-  sub->add_option("--max-length", o->generate.max_length, "Most new subword symbols")->check(CLI::Range(1, 1000000))->type_name("N");
+  sub->add_option("--max-length", o->generate.max_length, "Most new subword symbols")->check(whole(1, 1000000))->type_name("N");
   sub->add_option("--stop", o->generate.stop, "End in front of the first place where this text appears in what is new")->type_name("TEXT");
   sub->add_flag("--continuation", o->continuation, "Print what is new alone, without the line before it");
   sub->add_option("--threads", o->generator.threads, "Threads; 0: one a core. Results do not depend on it")
-      ->check(CLI::Range(0, 4096))
+      ->check(whole(0, 4096))
       ->type_name("N");
   sub->add_option("--batch", o->generate.batch, "Lines a thread goes on with at once. Results do not depend on it")
-      ->check(CLI::Range(1, 100000))
+      ->check(whole(1, 100000))
       ->type_name("LINES");
   sub->add_option("--window", o->window, "Most lines read before their continuations are printed; fewer where no more have arrived")
-      ->check(CLI::Range(1, 1000000))
+      ->check(whole(1, 1000000))
       ->type_name("LINES");
   sub->callback([o, sub, &command] {
     o->samples = sub->count("--samples") > 0;

@@ -20,6 +20,7 @@
 #include "output.h"
 #include "text/lines.h"
 #include "text/unicode.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -71,12 +72,9 @@ void add_small_experiments(CLI::App& lab, Command& command) {
       });
   add_experiment<ScaleOptions, ScaleResult>(
       lab, command, "scale", "Why scores are divided by √d_k: the softmax of random scores", run_scale, [](CLI::App& sub, ScaleOptions& o) {
-        sub.add_option("--widths", o.widths, "Values of d_k, comma-separated")
-            ->delimiter(',')
-            ->check(CLI::Range(1, 65536))
-            ->capture_default_str();
-        sub.add_option("--keys", o.keys, "Keys a query chooses from")->check(CLI::Range(1, 10000))->capture_default_str();
-        sub.add_option("--draws", o.draws, "Draws for each d_k")->check(CLI::Range(1, 10000000))->capture_default_str();
+        sub.add_option("--widths", o.widths, "Values of d_k, comma-separated")->delimiter(',')->check(whole(1, 65536));
+        sub.add_option("--keys", o.keys, "Keys a query chooses from")->check(whole(1, 10000));
+        sub.add_option("--draws", o.draws, "Draws for each d_k")->check(whole(1, 10000000));
         add_full(sub, o.run, "50 times the draws");
         add_seed(sub, o.run);
         add_threads(sub, o.run);
@@ -84,37 +82,37 @@ void add_small_experiments(CLI::App& lab, Command& command) {
   add_experiment<PermutationOptions, PermutationResult>(
       lab, command, "permutation", "What a model knows of word order, without and with positions", run_permutation,
       [](CLI::App& sub, PermutationOptions& o) {
-        sub.add_option("--preset", o.preset, "Transformer to look at")->capture_default_str();
-        sub.add_option("--length", o.length, "Symbols of the sentence")->check(CLI::Range(2, 1000))->capture_default_str();
-        sub.add_option("--permutations", o.permutations, "Random orders tried")->check(CLI::Range(1, 10000))->capture_default_str();
+        sub.add_option("--preset", o.preset, "Transformer to look at");
+        sub.add_option("--length", o.length, "Symbols of the sentence")->check(whole(2, 1000));
+        sub.add_option("--permutations", o.permutations, "Random orders tried")->check(whole(1, 10000));
         add_seed(sub, o.run);
       });
 }
 
 void add_cost_experiments(CLI::App& lab, Command& command) {
   const auto sizes = [](CLI::App& sub, const char* name, std::vector<int>& values, const char* help) {
-    sub.add_option(name, values, help)->delimiter(',')->check(CLI::Range(1, 65536))->capture_default_str();
+    sub.add_option(name, values, help)->delimiter(',')->check(whole(1, 65536));
   };
   add_experiment<ComplexityOptions, ComplexityResult>(
       lab, command, "complexity", "What a self-attention, recurrent and convolutional layer costs, measured", run_complexity,
       [&](CLI::App& sub, ComplexityOptions& o) {
         sizes(sub, "--lengths", o.lengths, "Lengths n, rising, comma-separated");
         sizes(sub, "--widths", o.widths, "Widths d, rising, comma-separated");
-        sub.add_option("--width", o.width, "Width at which lengths vary")->check(CLI::Range(1, 65536))->capture_default_str();
-        sub.add_option("--length", o.length, "Length at which widths vary")->check(CLI::Range(1, 65536))->capture_default_str();
-        sub.add_option("--kernel", o.kernel, "Neighbours k of the convolution")->check(CLI::Range(1, 1000))->capture_default_str();
-        sub.add_option("--seconds", o.seconds, "Seconds of measuring each point")->check(CLI::Range(0.0, 60.0))->capture_default_str();
+        sub.add_option("--width", o.width, "Width at which lengths vary")->check(whole(1, 65536));
+        sub.add_option("--length", o.length, "Length at which widths vary")->check(whole(1, 65536));
+        sub.add_option("--kernel", o.kernel, "Neighbours k of the convolution")->check(whole(1, 1000));
+        sub.add_option("--seconds", o.seconds, "Seconds of measuring each point")->check(real(0, 60));
         add_full(sub, o.run, "10 times the seconds");
         add_seed(sub, o.run);
       });
   add_experiment<KvCacheOptions, KvCacheResult>(
       lab, command, "kv-cache", "Bytes and time per generated symbol, with kept keys and values and without", run_kv_cache,
       [](CLI::App& sub, KvCacheOptions& o) {
-        sub.add_option("--preset", o.preset, "Transformer to measure")->capture_default_str();
-        sub.add_option("--vocabulary", o.vocabulary, "Symbols of the output layer")->check(CLI::Range(8, 1000000))->capture_default_str();
-        sub.add_option("--length", o.length, "Symbols generated")->check(CLI::Range(32, 65536))->capture_default_str();
-        sub.add_option("--source-length", o.source_length, "Symbols of the source")->check(CLI::Range(1, 65536))->capture_default_str();
-        sub.add_option("--passes", o.passes, "Generations measured")->check(CLI::Range(1, 1000))->capture_default_str();
+        sub.add_option("--preset", o.preset, "Transformer to measure");
+        sub.add_option("--vocabulary", o.vocabulary, "Symbols of the output layer")->check(whole(8, 1000000));
+        sub.add_option("--length", o.length, "Symbols generated")->check(whole(32, 65536));
+        sub.add_option("--source-length", o.source_length, "Symbols of the source")->check(whole(1, 65536));
+        sub.add_option("--passes", o.passes, "Generations measured")->check(whole(1, 1000));
         add_full(sub, o.run, "1024 symbols");
         add_seed(sub, o.run);
       });
@@ -129,7 +127,7 @@ void add_explain(CLI::App& lab, Command& command) {
         sub.add_option("--target", o.target, "Its translation (default: the model's own)")->type_name("TEXT");
         sub.add_option("--attention", o.attention, "The one attention to explain, such as decoder.layers.0.cross_attention (default: all)")
             ->type_name("NAME");
-        sub.add_option("--head", o.head, "The one head to explain; -1: all")->capture_default_str();
+        sub.add_option("--head", o.head, "The one head to explain; -1: all")->check(whole(-1, 1000));
         sub.add_option("--symbol", o.symbol, "Follow the first symbol that holds this text (default: the last before the end symbol)")
             ->type_name("TEXT");
         add_threads(sub, o.run);

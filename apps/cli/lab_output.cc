@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "output.h"
+#include "values.h"
 
 namespace jumok {
 
@@ -33,12 +34,10 @@ void add_lab_output(CLI::App& sub, LabOutput& output) {
   sub.add_flag("--quiet", output.quiet, "Nothing on standard error but errors");
 }
 
-void add_seed(CLI::App& sub, LabRun& run) { sub.add_option("--seed", run.seed, "Seed of everything random")->capture_default_str(); }
+void add_seed(CLI::App& sub, LabRun& run) { sub.add_option("--seed", run.seed, "Seed of everything random")->check(seed_value()); }
 
 void add_threads(CLI::App& sub, LabRun& run) {
-  sub.add_option("--threads", run.threads, "Threads; 0: one a core. Results, but for times, do not depend on it")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
+  sub.add_option("--threads", run.threads, "Threads; 0: one a core. Results, but for times, do not depend on it")->check(whole(0, 4096));
 }
 
 void add_full(CLI::App& sub, LabRun& run, const std::string& what) { sub.add_flag("--full", run.full, "The whole budget: " + what); }

@@ -7,6 +7,7 @@
 #include "lab/gradient.h"
 #include "lab/heads.h"
 #include "lab_output.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -24,14 +25,14 @@ void add_task(CLI::App& sub, Task& task) {
   sub.add_option_function<std::string>(
          "--task", [&task](const std::string& name) { task = parse_task(name); },
          "Task made on the spot: copy or reverse digits, dates from words to figures")
-      ->check(CLI::IsMember({"copy", "reverse", "dates"}))
+      ->check(one_of({"copy", "reverse", "dates"}))
       ->default_str(task_name(task));
 }
 
 void add_budget(CLI::App& sub, int64_t& updates, int& width, int& batch_tokens) {
-  sub.add_option("--updates", updates, "Updates of each model")->check(CLI::Range(1, 10000000))->capture_default_str();
-  sub.add_option("--width", width, "model.width of all; 0: each preset's own")->check(CLI::Range(0, 8192))->capture_default_str();
-  sub.add_option("--batch-tokens", batch_tokens, "Target symbols of an update")->check(CLI::Range(1, 10000000))->capture_default_str();
+  sub.add_option("--updates", updates, "Updates of each model")->check(whole(1, 10000000));
+  sub.add_option("--width", width, "model.width of all; 0: each preset's own")->check(whole(0, 8192));
+  sub.add_option("--batch-tokens", batch_tokens, "Target symbols of an update")->check(whole(1, 10000000));
 }
 
 void add_settings(CLI::App& sub, std::vector<std::string>& settings) {
@@ -46,13 +47,9 @@ void add_compare(CLI::App& lab, Command& command) {
         add_files(sub, o.files);
         sub.add_option("--only", o.only, "Mechanism to train, such as 'luong dot'; repeatable (default: all)")->type_name("NAME");
         add_budget(sub, o.updates, o.width, o.batch_tokens);
-        sub.add_option("--seconds", o.seconds, "Seconds of each model instead of updates; 0: updates count")
-            ->check(CLI::Range(0.0, 1e7))
-            ->capture_default_str();
-        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(CLI::Range(1, 10000000))->capture_default_str();
-        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")
-            ->check(CLI::Range(1, 1000000))
-            ->capture_default_str();
+        sub.add_option("--seconds", o.seconds, "Seconds of each model instead of updates; 0: updates count")->check(real(0.0, 1e7));
+        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(whole(1, 10000000));
+        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
         add_settings(sub, o.settings);
         add_full(sub, o.run, "10 times the updates, width 256");
         add_seed(sub, o.run);
@@ -64,22 +61,14 @@ void add_bottleneck(CLI::App& lab, Command& command) {
   add_experiment<BottleneckOptions, BottleneckResult>(
       lab, command, "bottleneck", "Quality against the length of the source, with attention and without", run_bottleneck,
       [](CLI::App& sub, BottleneckOptions& o) {
-        sub.add_option("--lengths", o.lengths, "Lengths of copy and reverse, comma-separated")
-            ->delimiter(',')
-            ->check(CLI::Range(1, 1000))
-            ->capture_default_str();
+        sub.add_option("--lengths", o.lengths, "Lengths of copy and reverse, comma-separated")->delimiter(',')->check(whole(1, 1000));
         add_files(sub, o.files);
         sub.add_option("--bins", o.bins, "Upper ends of the ranges of source words, of own text, rising")
             ->delimiter(',')
-            ->check(CLI::Range(1, 100000))
-            ->capture_default_str();
+            ->check(whole(1, 100000));
         add_budget(sub, o.updates, o.width, o.batch_tokens);
-        sub.add_option("--pairs", o.training_pairs, "Pairs of each task to train on")
-            ->check(CLI::Range(1, 10000000))
-            ->capture_default_str();
-        sub.add_option("--test-pairs", o.test_pairs, "Pairs of each length held back")
-            ->check(CLI::Range(1, 1000000))
-            ->capture_default_str();
+        sub.add_option("--pairs", o.training_pairs, "Pairs of each task to train on")->check(whole(1, 10000000));
+        sub.add_option("--test-pairs", o.test_pairs, "Pairs of each length held back")->check(whole(1, 1000000));
         add_settings(sub, o.settings);
         add_full(sub, o.run, "10 times the updates, lengths 5 to 100, width 256");
         add_seed(sub, o.run);
@@ -91,11 +80,9 @@ void add_gradient(CLI::App& lab, Command& command) {
   add_experiment<GradientOptions, GradientResult>(
       lab, command, "gradient", "How much gradient of an output word arrives at each source word", run_gradient,
       [](CLI::App& sub, GradientOptions& o) {
-        sub.add_option("--length", o.length, "Source words")->check(CLI::Range(2, 10000))->capture_default_str();
-        sub.add_option("--sentences", o.sentences, "Sentences, each with its own first parameters")
-            ->check(CLI::Range(1, 100000))
-            ->capture_default_str();
-        sub.add_option("--width", o.width, "Width of the models")->check(CLI::Range(8, 8192))->capture_default_str();
+        sub.add_option("--length", o.length, "Source words")->check(whole(2, 10000));
+        sub.add_option("--sentences", o.sentences, "Sentences, each with its own first parameters")->check(whole(1, 100000));
+        sub.add_option("--width", o.width, "Width of the models")->check(whole(8, 8192));
         add_full(sub, o.run, "200 words, 32 sentences");
         add_seed(sub, o.run);
         add_threads(sub, o.run);
@@ -108,15 +95,12 @@ void add_heads(CLI::App& lab, Command& command) {
       [](CLI::App& sub, HeadsOptions& o) {
         sub.add_option("--heads", o.heads, "Numbers of heads, comma-separated; each must divide the width")
             ->delimiter(',')
-            ->check(CLI::Range(1, 128))
-            ->capture_default_str();
+            ->check(whole(1, 128));
         add_task(sub, o.task);
         add_files(sub, o.files);
         add_budget(sub, o.updates, o.width, o.batch_tokens);
-        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(CLI::Range(1, 10000000))->capture_default_str();
-        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")
-            ->check(CLI::Range(1, 1000000))
-            ->capture_default_str();
+        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(whole(1, 10000000));
+        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
         add_settings(sub, o.settings);
         add_full(sub, o.run, "10 times the updates, width 256");
         add_seed(sub, o.run);

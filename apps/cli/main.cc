@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 
 #include "commands.h"
+#include "help.h"
 #include "jumok/error.h"
 #include "output.h"
 #include "usage.h"
@@ -30,7 +32,8 @@ constexpr char kExamples[] =
     "  jumok train --source train.en --target train.ko --model en-ko --preset transformer-small\n"
     "  jumok translate --model en-ko < letter.en > letter.ko\n"
     "\n"
-    "'jumok SUBCOMMAND --help' lists a subcommand's options. Exit status: 0 success, 1 failed work, 2 wrong usage.";
+    "'jumok SUBCOMMAND --help' lists a subcommand's options. Exit status: 0 success, 1 failed work, 2 wrong usage,\n"
+    "128 + n where signal n ended the work.";
 
 int report(std::string message, int status) {
   std::replace(message.begin(), message.end(), '\n', ' ');
@@ -42,7 +45,7 @@ void describe(CLI::App& app, Command& command) {
   app.name("jumok");
   app.set_version_flag("--version", "jumok " JUMOK_VERSION)->description("Print the version and exit");
   app.set_help_flag("--help,-h", "Print this help and exit");
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<HelpFormatter>());
   app.option_defaults()->always_capture_default();
   for (const auto add : kSubcommands) add(app, command);
   app.require_subcommand(1);

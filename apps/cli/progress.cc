@@ -134,7 +134,7 @@ void Progress::finish(double done, std::string_view text) {
   const double passed = seconds(), work = done - options_.start;
   std::string line = options_.label;
   if (!options_.unit.empty()) append(line, fmt::format("{} {}", format_count(done), options_.unit));
-  append(line, "in " + format_duration(passed));
+  line += " in " + format_duration(passed);
   if (!options_.unit.empty() && passed > 0) append(line, fmt::format("{} {}/s", format_rate(work / passed), options_.unit));
   append(line, text);
   put(options_.stream, line + "\n");

@@ -14,6 +14,7 @@
 #include "output.h"
 #include "text/lines.h"
 #include "text/unicode.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -117,9 +118,7 @@ void add_score(CLI::App& app, Command& command) {
       ->type_name("FILE")
       ->excludes(target);
   sub->add_flag("--perplexity", o->perplexity, "Also tell the perplexity per symbol and per word of the whole, on standard error");
-  sub->add_option("--threads", o->threads, "Threads; 0: one a core. Results do not depend on it")
-      ->check(CLI::Range(0, 4096))
-      ->type_name("N");
+  sub->add_option("--threads", o->threads, "Threads; 0: one a core. Results do not depend on it")->check(whole(0, 4096))->type_name("N");
   sub->callback([o, &command] { command = [o] { return is_language_model(o->model) ? score_texts(*o) : score_pairs(*o); }; });
 }
 

@@ -3,9 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <istream>
 #include <memory>
 #include <optional>
@@ -21,6 +19,8 @@
 #include "text/lines.h"
 #include "text/unicode.h"
 #include "translation_text.h"
+#include "usage.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
@@ -57,15 +57,15 @@ class AlignmentOutput {
     if (!o.alignments_output.empty()) file_.emplace(o.alignments_output);
   }
   TranslationFormat format(bool nbest) const { return {nbest, file_ ? nullptr : links_}; }
-  void write(const Alignment& a) {
-    if (file_) file_->write(links_(a) + "\n");
+  void write(const Translation& t) {
+    if (file_) file_->write(links_(t) + "\n");
   }
   void commit() {
     if (file_) file_->commit();
   }
 
  private:
-  std::string (*links_)(const Alignment&) = nullptr;
+  std::string (*links_)(const Translation&) = nullptr;
   std::optional<AtomicFile> file_;
 };
 
@@ -79,13 +79,35 @@ struct PageText {
   }
 };
 
+// Translations that reached the length limit: one warning for all of them.
+class CutTranslations {
+ public:
+  void count(const std::vector<std::vector<Translation>>& translations, int64_t first_line) {
+    for (size_t i = 0; i < translations.size(); ++i) {
+      for (const Translation& t : translations[i]) {
+        ++printed_;
+        if (t.cut && cut_++ == 0) first_line_ = first_line + static_cast<int64_t>(i);
+      }
+    }
+  }
+  void report(const LogSink& warn) const {
+    if (cut_ == 0) return;
+    warn(LogLevel::kWarning,
+         fmt::format("{} of {} translations reached the length limit (--max-length) and end there, the first is of line {}", cut_, printed_,
+                     first_line_));
+  }
+
+ private:
+  int64_t printed_ = 0, cut_ = 0, first_line_ = 0;
+};
+
 void print_window(const std::vector<std::vector<Translation>>& translations, int64_t first_id, bool nbest, AlignmentOutput& alignments) {
   const TranslationFormat format = alignments.format(nbest);
   std::string out;
   for (size_t i = 0; i < translations.size(); ++i) {
     for (const Translation& t : translations[i]) {
       out += output_line(t, first_id + static_cast<int64_t>(i), format);
-      alignments.write(t.alignment);
+      alignments.write(t);
     }
   }
   write_output(out);
@@ -97,65 +119,78 @@ int run(Options o) {
   Progress bar(bar_options());
   const auto warn = [&](LogLevel, const std::string& text) { bar.note("jumok: " + text); };
   o.translator.log = warn;
-  const Translator translator(o.model, o.translator);
   AlignmentOutput alignments(o);
+  std::optional<AtomicFile> page_file;  // opened now, so that hours of work do not end at a folder that is not there
+  if (!o.attention_html.empty()) page_file.emplace(o.attention_html);
+  const Translator translator(o.model, o.translator);
+  // Checks the options against the model.
+  as_usage([&] {
+    translator.translate({}, o.translate);
+    if (page_file) translator.attention_page("", {}, {});
+  });
   ArrivingInput input(STDIN_FILENO, "standard input");
   std::istream stream(&input);
   LineReader reader(stream, "standard input", warn);
   PageText page;
+  CutTranslations cut;
   int64_t done = 0;
   for (auto lines = next_window(input, reader, o.window); !lines.empty(); lines = next_window(input, reader, o.window)) {
     o.translate.first_line = done + 1;
     const auto translations = translator.translate(lines, o.translate);
     print_window(translations, done, o.nbest, alignments);
-    if (!o.attention_html.empty()) {
+    cut.count(translations, done + 1);
+    if (page_file) {
       for (size_t i = 0; i < lines.size(); ++i) page.add(lines[i], translations[i].front().text);
     }
     done += static_cast<int64_t>(lines.size());
     bar.update(static_cast<double>(input.bytes_read()), fmt::format("{} lines", done));
   }
+  cut.report(warn);
   alignments.commit();
-  if (!o.attention_html.empty())
-    write_file(o.attention_html,
-               translator.attention_page("Attention of " + std::filesystem::path(o.model).filename().string(), page.sources, page.targets));
+  if (page_file) {
+    page_file->write(translator.attention_page("What " + folder_name(o.model) + " attends to", page.sources, page.targets));
+    page_file->commit();
+  }
   bar.finish(static_cast<double>(input.bytes_read()), fmt::format("{} lines", done));
   return 0;
 }
 
-void check_usage(Options& o) {
+void check_usage(const CLI::App& sub, Options& o) {
   if (o.translate.nbest > o.translate.beam) {
     throw CLI::ValidationError("--nbest", fmt::format("expected at most the beam, {}, found {}", o.translate.beam, o.translate.nbest));
   }
-  if (!std::isfinite(o.translate.alpha)) throw CLI::ValidationError("--alpha", "expected a number");
   if (!o.attention_html.empty() && o.attention_html == o.alignments_output) {
     throw CLI::ValidationError("--attention-html", "expected another file than that of --alignments-output");
   }
   if (!o.alignments_output.empty() && o.alignments.empty()) o.alignments = "pharaoh";
   o.translate.alignments = !o.alignments.empty();
+  if (!o.translate.alignments && sub.count("--alignment-layer") > 0) {
+    throw CLI::ValidationError("--alignment-layer", "expected --alignments or --alignments-output too: the page has every layer");
+  }
 }
 
 void add_search_options(CLI::App& sub, Options& o) {
   TranslateOptions& t = o.translate;
-  sub.add_option("--beam", t.beam, "Hypotheses kept at every step; 1 is greedy search")->check(CLI::Range(1, 1000))->type_name("N");
+  sub.add_option("--beam", t.beam, "Hypotheses kept at every step; 1 is greedy search")->check(whole(1, 1000))->type_name("N");
   sub.add_option("--nbest", t.nbest, "Translations of a line, best first, as 'id ||| text ||| score', id from 0; at most the beam")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole(1, 1000))
       ->type_name("N");
-  sub.add_option("--alpha", t.alpha, "Translations are ranked by log P / length^alpha")->check(CLI::Range(0.0, 10.0))->type_name("NUMBER");
+  sub.add_option("--alpha", t.alpha, "Translations are ranked by log P / length^alpha")->check(real(0, 10))->type_name("NUMBER");
   sub.add_option("--max-length", t.max_length, "Most subword symbols of a translation; 0: twice those of the line plus 10")
-      ->check(CLI::Range(0, 1000000))
+      ->check(whole(0, 1000000))
       ->type_name("N");
 }
 
 void add_alignment_options(CLI::App& sub, Options& o) {
   sub.add_option("--alignments", o.alignments,
-                 "Append word alignments as ' ||| …': pharaoh (0-0 1-2, source-target from 0) or json (weights too)")
-      ->check(CLI::IsMember({"pharaoh", "json"}))
+                 "Append word alignments as ' ||| …': pharaoh is 0-0 1-2 …, source-target from 0; json has the weights too")
+      ->check(one_of({"pharaoh", "json"}))
       ->type_name("FORMAT");
   sub.add_option("--alignments-output", o.alignments_output,
-                 "Write them to this file instead, a line a translation (default format: pharaoh)")
+                 "Write them to this file instead, a line a translation, as pharaoh unless --alignments says otherwise")
       ->type_name("FILE");
   sub.add_option("--alignment-layer", o.translate.alignment_layer, "Decoder layer whose attention gives them, from 0; -1: the last but one")
-      ->check(CLI::Range(-1, 1000))
+      ->check(whole(-1, 1000))
       ->type_name("N");
   sub.add_option("--attention-html", o.attention_html,
                  fmt::format("Write a page with the attention of every layer and head for the first {} sentences", kPageSentences))
@@ -170,18 +205,18 @@ void add_translate(CLI::App& app, Command& command) {
   sub->add_option("--model", o->model, "Model directory")->required()->type_name("DIR");
   add_search_options(*sub, *o);
   sub->add_option("--threads", o->translator.threads, "Threads; 0: one a core. Results do not depend on it")
-      ->check(CLI::Range(0, 4096))
+      ->check(whole(0, 4096))
       ->type_name("N");
   sub->add_option("--batch-tokens", o->translate.batch_tokens, "Source symbols a thread computes at once. Results do not depend on it")
-      ->check(CLI::Range(1, 1000000))
+      ->check(whole(1, 1000000))
       ->type_name("N");
   sub->add_option("--window", o->window, "Most lines read before their translations are printed; fewer where no more have arrived")
-      ->check(CLI::Range(1, 1000000))
+      ->check(whole(1, 1000000))
       ->type_name("LINES");
   add_alignment_options(*sub, *o);
   sub->callback([o, sub, &command] {
     o->nbest = sub->count("--nbest") > 0;
-    check_usage(*o);
+    check_usage(*sub, *o);
     command = [o] { return run(*o); };
   });
 }

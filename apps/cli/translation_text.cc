@@ -25,22 +25,23 @@ std::string json_rows(const Alignment& a) {
 
 }  // namespace
 
-std::string pharaoh_links(const Alignment& a) {
+std::string pharaoh_links(const Translation& t) {
   std::string out;
-  for (const auto& [source, target] : a.links) out += fmt::format("{}{}-{}", out.empty() ? "" : " ", source, target);
+  for (const auto& [source, target] : t.alignment.links) out += fmt::format("{}{}-{}", out.empty() ? "" : " ", source, target);
   return out;
 }
 
-std::string json_alignment(const Alignment& a) {
+std::string json_alignment(const Translation& t) {
+  const Alignment& a = t.alignment;
   std::string links;
   for (const auto& [source, target] : a.links) links += fmt::format("{}[{}, {}]", links.empty() ? "" : ", ", source, target);
-  return fmt::format("{{\"source\": {}, \"target\": {}, \"weights\": {}, \"links\": [{}], \"layer\": {}}}", json_words(a.source_words),
-                     json_words(a.target_words), json_rows(a), links, json_string(a.layer));
+  return fmt::format("{{\"source\": {}, \"target\": {}, \"weights\": {}, \"links\": [{}], \"layer\": {}, \"cut\": {}}}",
+                     json_words(a.source_words), json_words(a.target_words), json_rows(a), links, json_string(a.layer), t.cut);
 }
 
 std::string output_line(const Translation& t, int64_t id, const TranslationFormat& format) {
   std::string line = format.nbest ? fmt::format("{} ||| {} ||| {:.6f}", id, t.text, t.score) : t.text;
-  if (format.links != nullptr) line += " ||| " + format.links(t.alignment);
+  if (format.links != nullptr) line += " ||| " + format.links(t);
   return line + "\n";
 }
 

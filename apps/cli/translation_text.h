@@ -9,14 +9,15 @@
 namespace jumok {
 
 // "0-0 1-2": source-target word numbers from 0, sorted ("Pharaoh").
-std::string pharaoh_links(const Alignment& alignment);
+std::string pharaoh_links(const Translation& translation);
 
-// One object on one line: source (words), target (words), weights (a row of source weights for each target word), links, layer.
-std::string json_alignment(const Alignment& alignment);
+// One object on one line: source (words), target (words), weights (a row of source weights for each target word), links, layer, and
+// cut: whether the length limit was reached before the end.
+std::string json_alignment(const Translation& translation);
 
 struct TranslationFormat {
-  bool nbest = false;                                // "id ||| text ||| score" instead of the text alone
-  std::string (*links)(const Alignment&) = nullptr;  // appended as " ||| …"; null: nothing
+  bool nbest = false;                                  // "id ||| text ||| score" instead of the text alone
+  std::string (*links)(const Translation&) = nullptr;  // appended as " ||| …"; null: nothing
 };
 
 // One output line, with its LF. `id` is the number of the input line, from 0.

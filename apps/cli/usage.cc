@@ -43,6 +43,32 @@ std::string describe_unknown(const CLI::App& app, const std::string& word) {
   return fmt::format("{} '{}'{}", kind, name, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
 }
 
+// "--model: At Most 1 required but received 2", "--to: 1 required CODE missing"
+std::string describe_count(const CLI::App& app, const std::string& text) {
+  const std::string name = text.substr(0, text.find(':'));
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option == nullptr) return text;
+  const std::string kind = option->get_type_name();
+  if (text.ends_with("missing")) return fmt::format("{}: expected {} behind it, found too little", name, kind.substr(0, kind.find(':')));
+  return text.find("At Most 1 ") != std::string::npos ? fmt::format("{}: expected once, found {} times", name, option->count()) : text;
+}
+
+// CLI11's words, plainer where they speak of its own matters.
+std::string describe_other(const CLI::App& app, const CLI::ParseError& error) {
+  std::string text = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) return describe_count(app, text);
+  constexpr std::string_view kConvert = "Could not convert: ", kExcludes = " excludes ";
+  if (text.starts_with(kConvert) && text.find(" = ") != std::string::npos) {
+    const size_t equals = text.find(" = ");
+    return fmt::format("{}: expected no value, found '{}'", text.substr(kConvert.size(), equals - kConvert.size()),
+                       text.substr(equals + 3));
+  }
+  if (const size_t at = text.find(kExcludes); dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr && at != std::string::npos) {
+    return fmt::format("{} and {} cannot be combined", text.substr(0, at), text.substr(at + kExcludes.size()));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -55,7 +81,7 @@ std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& err
              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     what = "expected a subcommand";
   } else {
-    what = error.what();
+    what = describe_other(where, error);
   }
   return fmt::format("{} (see '{} --help')", what, full_name(where));
 }

@@ -44,8 +44,9 @@ struct TrainOptions {
   int64_t max_epochs = 0, max_updates = 0;  // 0: no limit
   uint64_t seed = 1;
   int threads = 0;  // 0: one a core
-  bool resume =
-      false;  // goes on with the run in `model`: its texts, settings and seed; from here come the limits (if any), threads, callbacks
+  // Goes on with the run in `model`: its settings and seed, and its texts unless others are named above (they have moved; changed data is
+  // refused). From here come the limits (if any), threads, callbacks.
+  bool resume = false;
   bool overwrite = false;          // removes the model and checkpoint that are there
   std::filesystem::path log_json;  // the events of training.jsonl also go to this file; empty: not
 
@@ -68,11 +69,16 @@ struct TrainResult {
 // Runs until a limit, the end of patience or `stop`. Throws Error on unusable files, options or a model directory that is already in use.
 TrainResult train(const TrainOptions& options);
 
+// Throws Error where options of a new run contradict each other or settings are wrong: what can be known without reading a file. train()
+// does it too.
+void check_train_options(const TrainOptions& options);
+
 // One option that `settings` understands.
 struct SettingInfo {
   std::string key, value, range, help;  // value: with the preset named
 };
-std::vector<SettingInfo> list_settings(const std::string& preset);
+// `settings` are applied over the preset's. Throws Error for one that is unknown or out of range, and where values do not fit together.
+std::vector<SettingInfo> list_settings(const std::string& preset, const std::vector<std::string>& settings = {});
 std::vector<std::string> list_presets();
 // Whether a preset is a language model: trained on TrainOptions::text instead of source and target. Throws Error where there is none of
 // this name.

@@ -247,6 +247,12 @@ void check_folder_place(const fs::path& path) {
   }
 }
 
+std::string folder_name(const fs::path& path) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 void check_file_place(const fs::path& path) {
   std::error_code error;
   const auto status = fs::status(path, error);

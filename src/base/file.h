@@ -47,6 +47,9 @@ void make_folder(const std::filesystem::path& path);
 void check_folder_place(const std::filesystem::path& path);
 void check_file_place(const std::filesystem::path& path);
 
+// The name of a folder as its user sees it, however the path is written: "m" for "m", "./m/" and, inside it, ".".
+std::string folder_name(const std::filesystem::path& path);
+
 // Removes the temporary files that a killed process left in `folder`; those still being written, here or elsewhere, stay.
 void remove_leftovers(const std::filesystem::path& folder);
 

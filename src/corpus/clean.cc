@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "corpus/access_key.h"
 #include "corpus/encoding_fault.h"
-#include "base/hash.h"
 #include "corpus/placeholder.h"
 #include "text/unicode.h"
 
@@ -122,13 +122,13 @@ int count_words(std::string_view text, const Language& language) {
 }
 
 Cleaner::Cleaner(const Language& from, const Language& to, const CleanOptions& options) : from_(from), to_(to), options_(options) {
-  check(options.min_words <= options.max_words, "expected at least as many words at most as at least, found at least {} and at most {}",
+  check(options.min_words <= options.max_words, "words of a side: expected the least to be no more than the most, found {} and {}",
         options.min_words, options.max_words);
   const double expected = to.density / from.density;
   if (options_.min_ratio == 0) options_.min_ratio = expected / kRatioFactor;
   if (options_.max_ratio == 0) options_.max_ratio = expected * kRatioFactor;
-  check(options_.min_ratio < options_.max_ratio, "expected a smallest length ratio below the largest, found {} and {}", options_.min_ratio,
-        options_.max_ratio);
+  check(options_.min_ratio < options_.max_ratio, "length ratio: expected the least to be below the most, found {} and {}",
+        options_.min_ratio, options_.max_ratio);
 }
 
 Drop Cleaner::clean(TextPair& pair) {

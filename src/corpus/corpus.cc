@@ -14,7 +14,7 @@ namespace {
 // Cleans the pairs of one source after the other and keeps the good ones.
 class Collector {
  public:
-  Collector(const CorpusOptions& options, Corpus& corpus)
+  Collector(const CorpusRequest& options, Corpus& corpus)
       : corpus_(corpus), cleaner_(find_language(options.from), find_language(options.to), options.clean) {}
 
   template <typename Read>
@@ -36,7 +36,7 @@ class Collector {
   Cleaner cleaner_;
 };
 
-void read_all(const CorpusOptions& options, Corpus& corpus) {
+void read_all(const CorpusRequest& options, Corpus& corpus) {
   Collector collector(options, corpus);
   for (const fs::path& folder : options.catalogues) {
     collector.collect("catalogues", folder.string(),
@@ -83,10 +83,15 @@ void write_part(const Corpus& corpus, Part part, const fs::path& stem) {
 
 }  // namespace
 
-Corpus build_corpus(const CorpusOptions& options) {
+void check_request(const CorpusRequest& options) {
   const bool any = !(options.catalogues.empty() && options.help.empty() && options.tsv.empty() && options.pairs.empty());
   check(any, "expected at least one source of text, found none");
   check(!same_language(options.from, options.to), "expected two different languages, found '{}' and '{}'", options.from, options.to);
+  const Cleaner cleaner(find_language(options.from), find_language(options.to), options.clean);  // checks its part
+}
+
+Corpus build_corpus(const CorpusRequest& options) {
+  check_request(options);
   Corpus corpus;
   read_all(options, corpus);
   CorpusReport& report = corpus.report;

@@ -14,7 +14,7 @@
 
 namespace jumok {
 
-struct CorpusOptions {
+struct CorpusRequest {
   std::string from = "en", to;                                                 // language codes; also the endings of the written files
   std::vector<std::filesystem::path> catalogues;                               // folders with .mo and .po files (catalogue_pairs.h)
   std::vector<std::filesystem::path> help;                                     // folders with LibreOffice's help pages (help_pages.h)
@@ -31,9 +31,12 @@ struct Corpus {
   CorpusReport report;
 };
 
+// Throws Error where options contradict each other whatever the texts hold; build_corpus does it too.
+void check_request(const CorpusRequest& options);
+
 // Reads and cleans everything, sources in the order of the fields above. Throws Error for unusable sources or options, and when no pair is
 // kept.
-Corpus build_corpus(const CorpusOptions& options);
+Corpus build_corpus(const CorpusRequest& options);
 
 // Writes train.FROM, train.TO, dev.…, test.… (a pair a line; empty files for empty parts) and report.json into `folder`, which is made if
 // it is not there. Each file is written whole or not at all.

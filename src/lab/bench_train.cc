@@ -72,7 +72,7 @@ BenchTrainResult bench_train(const BenchTrainOptions& o) {
     const auto begin = Clock::now();
     const OutputLoss loss = lanes.gradients(state.parameters.data(), batch, static_cast<uint64_t>(u));
     const auto middle = Clock::now();
-    update_parameters(state, lanes.blocks(), loss.tokens, train, 1e-4, workers);
+    update_parameters(state, {lanes.blocks(), loss.tokens}, {train, 1e-4}, workers);
     if (u < kWarmUp) continue;
     result.optimiser_seconds += since(middle);
     result.wall_seconds += since(begin);

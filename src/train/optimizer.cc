@@ -28,8 +28,9 @@ double sum_of_lanes(std::vector<std::vector<float>>& lanes, Workers& workers) {
 
 }  // namespace
 
-UpdateResult update_parameters(OptimizerState& state, std::vector<std::vector<float>>& lanes, int64_t tokens, const TrainConfig& config,
-                               double peak, Workers& workers) {
+UpdateResult update_parameters(OptimizerState& state, const LaneGradients& gradients, const UpdateRule& rule, Workers& workers) {
+  auto& [lanes, tokens] = gradients;
+  const TrainConfig& config = rule.config;
   UpdateResult result;
   if (tokens == 0) {
     result.skipped = true;
@@ -42,7 +43,7 @@ UpdateResult update_parameters(OptimizerState& state, std::vector<std::vector<fl
   }
   const double clip = config.clip > 0 && result.gradient_norm > config.clip ? config.clip / result.gradient_norm : 1;
   ++state.updates;
-  result.rate = learning_rate(peak, config.warm_up, state.updates);
+  result.rate = learning_rate(rule.peak, config.warm_up, state.updates);
   kernels::Adam adam;
   adam.rate = static_cast<float>(result.rate);
   adam.beta1 = static_cast<float>(config.beta1);

@@ -21,9 +21,18 @@ struct UpdateResult {
   bool skipped = false;      // the gradient was not finite: parameters, moments and count are untouched
 };
 
-// Sums the lanes' gradients as a fixed binary tree, divides by `tokens`, clips, and makes one step of Adam. `lanes` hold gradients of sums
-// over tokens; lanes[0] is used up. The result depends on no thread count: work is cut at fixed places.
-UpdateResult update_parameters(OptimizerState& state, std::vector<std::vector<float>>& lanes, int64_t tokens, const TrainConfig& config,
-                               double peak, Workers& workers);
+struct LaneGradients {
+  std::vector<std::vector<float>>& lanes;  // gradients of sums over tokens; lanes[0] is used up
+  int64_t tokens = 0;                      // of all lanes
+};
+
+struct UpdateRule {
+  const TrainConfig& config;
+  double peak = 0;  // learning rate at the end of the warm-up
+};
+
+// Sums the lanes' gradients as a fixed binary tree, divides by the tokens, clips, and makes one step of Adam. The result depends on no
+// thread count: work is cut at fixed places.
+UpdateResult update_parameters(OptimizerState& state, const LaneGradients& gradients, const UpdateRule& rule, Workers& workers);
 
 }  // namespace jumok

@@ -41,6 +41,7 @@ void Trainer::start_fresh() {
   state_.v.resize(n);
   in_.model.layout().initialise(state_.parameters.data(), in_.options.seed);
   at_.corpus = in_.corpus.fingerprint();
+  if (in_.validation != nullptr) at_.validation = in_.validation->corpus.fingerprint();
   snapshots_.emplace(checkpoint_folder_, in_.model.layout(), in_.config.average);
 }
 
@@ -52,6 +53,9 @@ void Trainer::resume() {
   load_checkpoint(path, in_.model.layout(), state_, at_);
   check(at_.corpus == in_.corpus.fingerprint(),
         "{}: the training data is not what this run began with; train a new model, or bring the old files back",
+        in_.options.model.string());
+  check(at_.validation == 0 || in_.validation == nullptr || at_.validation == in_.validation->corpus.fingerprint(),
+        "{}: the validation data is not what this run began with: scores before and after could not be compared",
         in_.options.model.string());
   seconds_before_ = at_.seconds;
   snapshots_.emplace(checkpoint_folder_, in_.model.layout(), in_.config.average, at_.snapshots);
@@ -90,7 +94,7 @@ void Trainer::one_update(std::span<const int32_t> batch) {
   // The dropout keys follow the batch, not the count of updates: a skipped update does not repeat the masks.
   const uint64_t key = hash_words(static_cast<uint64_t>(at_.epoch), static_cast<uint64_t>(at_.batch));
   const OutputLoss loss = lanes_.gradients(state_.parameters.data(), batch, key);
-  const UpdateResult result = update_parameters(state_, lanes_.blocks(), loss.tokens, in_.config, peak_, in_.workers);
+  const UpdateResult result = update_parameters(state_, {lanes_.blocks(), loss.tokens}, {in_.config, peak_}, in_.workers);
   ++at_.batch;
   at_.tokens += loss.tokens;
   window_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -142,8 +146,12 @@ void Trainer::validate_now() {
   at_.validated_update = state_.updates;
   const std::vector<float> mean = snapshots_->mean();
   const auto loss = [&](const std::vector<float>& p) { return validation_loss(in_.model, p.data(), in_.validation->corpus, in_.workers); };
-  const std::vector<float>& candidate = !mean.empty() && loss(mean) < loss(state_.parameters) ? mean : state_.parameters;
-  const ValidationScores scores = validate(in_.model, candidate.data(), *in_.validation, *in_.subwords.target, in_.workers);
+  const double last_loss = loss(state_.parameters);
+  const double mean_loss = mean.empty() ? last_loss : loss(mean);
+  const bool mean_wins = mean_loss < last_loss;
+  const std::vector<float>& candidate = mean_wins ? mean : state_.parameters;
+  ValidationScores scores = score_translations(in_.model, candidate.data(), *in_.validation, *in_.subwords.target, in_.workers);
+  scores.loss = mean_wins ? mean_loss : last_loss;
   double value = 0;
   const bool best = is_better(scores, value);
   if (best) {
@@ -155,7 +163,7 @@ void Trainer::validate_now() {
     ++at_.validations_without_best;
   }
   Json event = {{"event", "valid"}, {"update", state_.updates}, {"epoch", at_.epoch}, {"seconds", seconds()}};
-  event.update({{"loss", scores.loss}, {"perplexity", scores.perplexity}});
+  event.update({{"loss", scores.loss}, {"perplexity", std::exp(scores.loss)}});
   if (!in_.validation->references.empty()) event.update({{"bleu", scores.bleu}, {"chrf", scores.chrf}});
   event["best"] = best;
   events_->write(event);
@@ -211,9 +219,7 @@ void Trainer::finish() {
 
 void Trainer::check_limits() {
   const TrainOptions& o = in_.options;
-  if (o.stop != nullptr && o.stop->load())
-    end_ = TrainEnd::kStopped;
-  else if (o.max_updates > 0 && state_.updates >= o.max_updates)
+  if (o.max_updates > 0 && state_.updates >= o.max_updates)
     end_ = TrainEnd::kUpdates;
   else if (o.max_epochs > 0 && at_.epoch >= o.max_epochs)
     end_ = TrainEnd::kEpochs;
@@ -221,6 +227,8 @@ void Trainer::check_limits() {
     end_ = TrainEnd::kTime;
   else if (in_.config.patience > 0 && at_.validations_without_best >= in_.config.patience)
     end_ = TrainEnd::kPatience;
+  else if (o.stop != nullptr && o.stop->load())
+    end_ = TrainEnd::kStopped;  // last: a run that has just finished is not one to be gone on with
 }
 
 double Trainer::seconds() const {

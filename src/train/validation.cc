@@ -1,6 +1,5 @@
 #include "train/validation.h"
 
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -43,11 +42,9 @@ double validation_loss(const EncoderDecoder& model, const float* parameters, con
   return tokens > 0 ? nll / static_cast<double>(tokens) : 0;
 }
 
-ValidationScores validate(const EncoderDecoder& model, const float* parameters, const ValidationSet& set, const Subwords& target,
-                          Workers& workers) {
+ValidationScores score_translations(const EncoderDecoder& model, const float* parameters, const ValidationSet& set, const Subwords& target,
+                                    Workers& workers) {
   ValidationScores scores;
-  scores.loss = validation_loss(model, parameters, set.corpus, workers);
-  scores.perplexity = std::exp(scores.loss);
   if (set.references.empty()) {
     scores.bleu = scores.chrf = std::numeric_limits<double>::quiet_NaN();
     return scores;

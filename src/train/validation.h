@@ -17,8 +17,7 @@ struct ValidationSet {
 };
 
 struct ValidationScores {
-  double loss = 0;  // mean -log p per target symbol, without smoothing
-  double perplexity = 0;
+  double loss = 0;            // mean -log p per target symbol, without smoothing
   double bleu = 0, chrf = 0;  // of greedy translations; 13a, cased as the references are (lowercased with a lowercasing model);
                               // NaN without references
 };
@@ -32,8 +31,8 @@ ValidationSet make_text_validation_set(std::span<const std::string> lines, const
 
 double validation_loss(const EncoderDecoder& model, const float* parameters, const ParallelCorpus& corpus, Workers& workers);
 
-// Loss and, where there are references, translations.
-ValidationScores validate(const EncoderDecoder& model, const float* parameters, const ValidationSet& set, const Subwords& target,
-                          Workers& workers);
+// BLEU and chrF of greedy translations, where there are references; the loss is left 0: a trainer that chooses by it knows it already.
+ValidationScores score_translations(const EncoderDecoder& model, const float* parameters, const ValidationSet& set, const Subwords& target,
+                                    Workers& workers);
 
 }  // namespace jumok

@@ -125,7 +125,7 @@ TEST_F(AlignCommand, WrongUsageIsToldFromFailedWork) {
   expect_failure(align("3\n", "3\n", "--choose x"), "--choose-source", 2);
   expect_failure(align("3\n", "3\n", "--matrix png x"), "--matrix", 2);
   expect_failure(align("3\n", "3\n", "--matrix json"), "--matrix", 2);
-  expect_failure(align("3\n", "3\n", "--head 2"), "attention head 2: expected 0 to 1");
+  expect_failure(align("3\n", "3\n", "--head 2"), "attention head 2: expected 0 to 1", 2);
   expect_failure(align("3\n3\n", "3\n"), "source");
   expect_failure(align("3\n", "3\n", "--matrix json " + quoted("nowhere/x.json")), "nowhere/x.json");
 }

@@ -120,5 +120,16 @@ TEST_F(Evaluate, WithoutReferenceOrGoldAndWithUnknownTokenizerIsWrongUsage) {
   EXPECT_EQ(run_jumok("evaluate --aer x --reference " + reference_).status, 2);
 }
 
+TEST_F(Evaluate, OptionsWithoutEffectAreWrongUsage) {
+  for (const char* options : {"--smooth-value 1", "--smooth none --smooth-value 1"}) {
+    const Outcome found = run_jumok("evaluate " + std::string(options) + " --reference " + reference_);
+    EXPECT_EQ(found.status, 2) << options;
+    EXPECT_NE(found.err.find("--smooth-value: expected --smooth floor or add-k too"), std::string::npos) << found.err;
+  }
+  for (const char* options : {"--tokenize char", "--lowercase", "--smooth floor", "--chrf-word-order 2", "--chrf-lowercase"}) {
+    EXPECT_EQ(run_jumok("evaluate --aer x " + std::string(options)).status, 2) << options;
+  }
+}
+
 }  // namespace
 }  // namespace jumok

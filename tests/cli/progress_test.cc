@@ -75,7 +75,7 @@ TEST(Progress, ElsewhereThanOnATerminalShortWorkPrintsItsSummaryOnly) {
     for (int i = 0; i < 1000; ++i) progress.update(i);
     progress.finish(1000, "all good");
   });
-  EXPECT_TRUE(std::regex_match(text, std::regex("translate  1000 lines  in 0:00  [0-9.kMGT]+ lines/s  all good\n"))) << text;
+  EXPECT_TRUE(std::regex_match(text, std::regex("translate  1000 lines in 0:00  [0-9.kMGT]+ lines/s  all good\n"))) << text;
 }
 
 TEST(Progress, ElsewhereThanOnATerminalLinesArePlainAndCarryEveryFigure) {

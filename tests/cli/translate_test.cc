@@ -224,9 +224,36 @@ TEST_F(TranslateCommand, WrongUsageIsToldApart) {
     EXPECT_EQ(o.status, 2) << options;
     EXPECT_EQ(o.out, "") << options;
   }
+  for (const char* options : {"--alpha nan", "--alpha inf", "--beam 1.5", "--max-length 99999999999999999999", "--alignment-layer 0"}) {
+    EXPECT_EQ(translate("1\n", options).status, 2) << options;
+  }
   const Outcome layer = translate("1\n", "--alignments pharaoh --alignment-layer 2");
-  EXPECT_EQ(layer.status, 1);
+  EXPECT_EQ(layer.status, 2);
   EXPECT_NE(layer.err.find("expected 0 to 1"), std::string::npos) << layer.err;
+}
+
+TEST_F(TranslateCommand, TranslationsCutAtTheLengthLimitAreCountedInOneWarning) {
+  const Outcome o = translate("\n1 2 3\n1\n4 5 6\n", "--max-length 2 --beam 1");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_EQ(o.err, "jumok: 2 of 4 translations reached the length limit (--max-length) and end there, the first is of line 2\n");
+  EXPECT_EQ(std::count(o.out.begin(), o.out.end(), '\n'), 4);
+  const Outcome json = translate("1\n1 2 3\n", "--max-length 2 --beam 1 --alignments json");
+  std::istringstream lines(json.out);
+  for (const bool cut : {false, true}) {
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(nlohmann::json::parse(line.substr(line.find(" ||| ") + 5)).at("cut"), cut) << line;
+  }
+}
+
+// A folder that is not there must not be noticed after hours of translation.
+TEST_F(TranslateCommand, PlacesThatCannotBeWrittenAreNoticedBeforeTheFirstTranslation) {
+  const std::string input = file("input", "1 2 3\n");
+  for (const char* option : {"--attention-html", "--alignments-output"}) {
+    for (const std::string& place : {std::string("/nowhere/at/all"), folder_ / "."}) {
+      expect_failure(run_jumok("translate" + model_ + " " + option + " '" + place + "' < " + input), place);
+    }
+  }
 }
 
 // Expected values: golden.tsv, computed by PyTorch.

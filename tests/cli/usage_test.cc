@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "help.h"
+#include "values.h"
+
 namespace jumok {
 namespace {
 
@@ -49,6 +52,45 @@ TEST_F(UsageError, NamesTheOptionWithABadValue) {
   const std::string text = describe({"train", "--source", "a", "--beam", "wide"});
   EXPECT_NE(text.find("--beam"), std::string::npos) << text;
   EXPECT_NE(text.find("wide"), std::string::npos) << text;
+}
+
+TEST_F(UsageError, SaysWhatIsWrongWithACountInPlainWords) {
+  EXPECT_EQ(describe({"train", "--source"}), "--source: expected TEXT behind it, found too little (see 'jumok train --help')");
+  EXPECT_EQ(describe({"train", "--source", "a", "--source", "b"}), "--source: expected once, found 2 times (see 'jumok train --help')");
+}
+
+std::string refusal(const CLI::Validator& validator, std::string text) { return validator(text); }
+
+TEST(Values, WholeNumbersAreDecimalAndInRange) {
+  for (const char* good : {"1", "10", "+7", "007"}) EXPECT_EQ(refusal(whole(1, 10), good), "") << good;
+  for (const char* bad : {"", "0", "11", "-1", "1.5", "1e0", "0x5", " 5", "5 ", "nan", "99999999999999999999", "+-1"}) {
+    EXPECT_EQ(refusal(whole(1, 10), bad), "expected a whole number from 1 to 10, found '" + std::string(bad) + "'");
+  }
+  EXPECT_EQ(refusal(whole(0), "-1"), "expected a whole number, 0 or more, found '-1'");
+  std::string octal = "010";
+  whole(1, 10)(octal);
+  EXPECT_EQ(octal, "10");  // CLI11 would read 8
+}
+
+TEST(Values, SeedsNeitherSaturateNorWrapAround) {
+  EXPECT_EQ(refusal(seed_value(), "18446744073709551615"), "");
+  for (const char* bad : {"18446744073709551616", "-1", "1.5", ""}) EXPECT_NE(refusal(seed_value(), bad), "") << bad;
+}
+
+TEST(Values, NotANumberAndInfinityAreNoRealNumbers) {
+  for (const char* good : {"0", "0.3", "1", "1e-3"}) EXPECT_EQ(refusal(real(0, 1), good), "") << good;
+  for (const char* bad : {"nan", "-nan", "inf", "1.0001", "-0.1", "", "x", "1e999"}) EXPECT_NE(refusal(real(0, 1), bad), "") << bad;
+  for (const char* bad : {"nan", "inf", "0", "-1"})
+    EXPECT_EQ(refusal(positive_real(), bad), "expected a number above 0, found '" + std::string(bad) + "'");
+  EXPECT_EQ(refusal(positive_real(), "0.1"), "");
+}
+
+TEST(Values, NamesAreListed) { EXPECT_EQ(refusal(one_of({"a", "b"}), "c"), "expected one of a, b, found 'c'"); }
+
+TEST(Help, LinesAreBrokenAtSpacesByCellsAndNotBytes) {
+  EXPECT_EQ(wrapped("주목 주목 주목", 5), "주목 주목\n주목");
+  EXPECT_EQ(wrapped("a toolongword b", 4), "a\ntoolongword\nb");
+  EXPECT_EQ(wrapped("", 4), "");
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ TEST_F(CorpusTest, LineSeparatorsInsideALineEndNoLine) {
                           "one\xE2\x80\xA8two\xE2\x80\xA9three\xC2\x85"
                           "four\vfive\fsix words\nsecond line here\n");
   const auto target = put("a.ko", "하나 둘 셋 넷 다섯 여섯\n둘째 줄 여기\n");
-  CorpusOptions options{.to = "ko", .pairs = {{source, target}}};
+  CorpusRequest options{.to = "ko", .pairs = {{source, target}}};
   write_corpus(build_corpus(options), folder_ / "out");
   EXPECT_EQ(read_lines(folder_ / "out/train.en"), (std::vector<std::string>{"one two three four five six words", "second line here"}));
 }

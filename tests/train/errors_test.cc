@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "base/error.h"
 #include "digit_task.h"
 
 namespace jumok {
@@ -99,6 +100,19 @@ TEST_F(TrainErrors, ARateThatDestroysTheModelEndsTheRunWithAdvice) {
   options_.max_updates = 300;
   const std::string error = error_of(options_);
   EXPECT_TRUE(error.empty() || error.find("train.rate") != std::string::npos) << error;  // it may also survive, badly
+}
+
+TEST(Settings, AreListedAsTheyWereSet) {
+  const auto value_of = [](const std::vector<std::string>& settings, const std::string& key) {
+    for (const SettingInfo& s : list_settings("transformer-tiny", settings)) {
+      if (s.key == key) return s.value;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(value_of({}, "model.width"), "128");
+  EXPECT_EQ(value_of({"model.width=16", "train.dropout=0.25"}, "model.width"), "16");
+  EXPECT_EQ(value_of({"model.width=16", "train.dropout=0.25"}, "train.dropout"), "0.25");
+  EXPECT_THROW(list_settings("transformer-tiny", {"model.width=7.5"}), Error);
 }
 
 TEST(Settings, AreListedWithValueRangeAndHelp) {

@@ -50,7 +50,7 @@ TEST(UpdateParameters, AfterARestartAdamGoesOnWithItsMomentsAndCount) {  // TRN-
     lanes[0][scalar.offset] = 1 * gradient;
     lanes[1][scalar.offset] = 3 * gradient;
     config.warm_up = static_cast<int>(state.updates + 1);  // keeps the rate at its peak
-    return update_parameters(state, lanes, 4, config, 0.1, workers);
+    return update_parameters(state, {lanes, 4}, {config, 0.1}, workers);
   };
   for (int i = 0; i < 3; ++i) {
     const UpdateResult result = step(1);
@@ -73,7 +73,7 @@ TEST(UpdateParameters, NoTokensNoStep) {  // TRN-02
   state.parameters[3] = 5;
   const OptimizerState before = state;
   Lanes lanes(2, std::vector<float>(8));
-  const UpdateResult result = update_parameters(state, lanes, 0, {}, 0.1, workers);
+  const UpdateResult result = update_parameters(state, {lanes, 0}, {TrainConfig(), 0.1}, workers);
   EXPECT_TRUE(result.skipped);
   EXPECT_EQ(state.parameters, before.parameters);
   EXPECT_EQ(state.m, before.m);
@@ -90,7 +90,7 @@ TEST(UpdateParameters, AGradientThatIsNotFiniteIsSkippedAndNothingMovesOn) {  //
     Lanes lanes(3, std::vector<float>(8, 0.5f));
     if (i == 2) lanes[1][4] = std::numeric_limits<float>::infinity();
     if (i == 5) lanes[2][7] = std::numeric_limits<float>::quiet_NaN();
-    const UpdateResult result = update_parameters(state, lanes, 7, config, 0.1, workers);
+    const UpdateResult result = update_parameters(state, {lanes, 7}, {config, 0.1}, workers);
     EXPECT_EQ(result.skipped, i == 2 || i == 5) << i;
     if (!result.skipped) {
       last_rate = result.rate;
@@ -118,7 +118,7 @@ TEST(UpdateParameters, TheGradientPerTokenIsClippedByItsNorm) {
     config.clip = clip;
     OptimizerState state = zero_state(2);
     Lanes lanes = {{30, 40}};
-    EXPECT_NEAR(update_parameters(state, lanes, 10, config, 0.1, workers).gradient_norm, 5, 1e-6);
+    EXPECT_NEAR(update_parameters(state, {lanes, 10}, {config, 0.1}, workers).gradient_norm, 5, 1e-6);
     const double a = clip > 0 ? 0.6 : 3, b = clip > 0 ? 0.8 : 4;
     EXPECT_NEAR(state.parameters[0], -0.1 * a / (a + 1), 1e-6);
     EXPECT_NEAR(state.parameters[1], -0.1 * b / (b + 1), 1e-6);
@@ -136,7 +136,7 @@ TEST(UpdateParameters, ThreadsChangeNoBitOfALongBlock) {
     for (size_t lane = 0; lane < 5; ++lane) {
       for (size_t i = 0; i < n; ++i) lanes[lane][i] = std::sin(static_cast<float>(i * 7 + lane * 13));
     }
-    update_parameters(state, lanes, 1000, config, 0.1, workers);
+    update_parameters(state, {lanes, 1000}, {config, 0.1}, workers);
     if (first.empty()) first = state.parameters;
     EXPECT_TRUE(state.parameters == first) << threads;
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -176,6 +177,85 @@ TEST_F(Session, AFinishedRunThatIsResumedIsNotValidatedTwice) {
   EXPECT_EQ(validations(), 1u);
   train(resumed(o.model, 4));
   EXPECT_EQ(validations(), 1u);
+}
+
+TEST_F(Session, ARunGoesOnWithTextsThatHaveMovedAndRemembersWhere) {
+  TrainOptions whole = with_validation("whole"), part = with_validation("part");
+  whole.max_updates = 6;
+  train(whole);
+  train(part);
+  for (const char* name : {"a", "b"}) fs::rename(folder_ / name, folder_ / (std::string("moved-") + name));
+  TrainOptions again = resumed(part.model, 6);
+  const std::string error = error_of(again);
+  EXPECT_NE(error.find("/a: expected a file, found nothing there (as "), std::string::npos) << error;
+  EXPECT_NE(error.find("config.json has it"), std::string::npos) << error;
+  again.source = again.valid_source = folder_ / "moved-a";
+  EXPECT_NE(error_of(again).find("both files"), std::string::npos);
+  again.target = again.valid_target = folder_ / "moved-b";
+  EXPECT_EQ(train(again).updates, 6);
+  EXPECT_EQ(tensors_of(part.model), tensors_of(whole.model));
+  EXPECT_EQ(train(resumed(part.model, 7)).updates, 7);  // without naming them once more
+}
+
+TEST_F(Session, ChangedTextsAreRefusedWhereverTheyStand) {
+  const TrainOptions o = with_validation("m");
+  train(o);
+  const std::string config = read_file(o.model / "config.json");
+  write_file(folder_ / "a2", "1" + read_file(folder_ / "a"));
+  TrainOptions again = resumed(o.model, 6);
+  again.source = folder_ / "a2";
+  again.target = o.target;
+  EXPECT_NE(error_of(again).find("the training data is not what this run began with"), std::string::npos) << error_of(again);
+  again = resumed(o.model, 6);
+  again.valid_source = folder_ / "a2";
+  again.valid_target = o.target;
+  EXPECT_NE(error_of(again).find("the validation data is not what this run began with"), std::string::npos) << error_of(again);
+  EXPECT_EQ(read_file(o.model / "config.json"), config);
+}
+
+TEST_F(Session, ValidationCannotBeginInTheMiddleOfARun) {
+  const TrainOptions o = options("m");
+  train(o);
+  TrainOptions again = resumed(o.model, 6);
+  again.valid_source = o.source;
+  again.valid_target = o.target;
+  EXPECT_NE(error_of(again).find("began without validation"), std::string::npos) << error_of(again);
+}
+
+TEST_F(Session, TyingAllEmbeddingsOfTwoVocabulariesIsRefusedOrSaid) {
+  TrainOptions o = options("m");
+  o.joint = false;
+  std::vector<std::string> said;
+  o.log = [&](LogLevel, const std::string& text) { said.push_back(text); };
+  train(o);
+  EXPECT_TRUE(std::any_of(said.begin(), said.end(), [](const std::string& s) { return s.starts_with("embedding.tying = target-output"); }));
+  o.model = folder_ / "n";
+  o.settings.push_back("embedding.tying=all");
+  EXPECT_NE(error_of(o).find("embedding.tying = all: expected one joint vocabulary"), std::string::npos) << error_of(o);
+}
+
+TEST_F(Session, PlacesThatCannotBeWrittenAreRefusedBeforeAnyTextIsRead) {
+  TrainOptions o = options("m");
+  o.source = folder_ / "missing";
+  o.log_json = folder_ / "none" / "log";
+  EXPECT_NE(error_of(o).find("none/log: cannot be written"), std::string::npos) << error_of(o);
+  o.log_json = folder_;
+  EXPECT_NE(error_of(o).find("found a directory"), std::string::npos) << error_of(o);
+  TrainOptions inside = options("new");
+  inside.log_json = inside.model / "log";  // the folder is made by the run
+  EXPECT_EQ(train(inside).updates, 4);
+  EXPECT_TRUE(fs::exists(inside.log_json));
+  o.log_json.clear();
+  o.model = folder_ / "a" / "model";  // a is a file
+  EXPECT_NE(error_of(o).find("expected a folder that can be made"), std::string::npos) << error_of(o);
+}
+
+TEST_F(Session, AStopThatComesWithTheLastUpdateLeavesAFinishedRun) {
+  TrainOptions o = options("m");
+  std::atomic<bool> stop{false};
+  o.stop = &stop;
+  o.progress = [&](const TrainProgress& p) { stop = p.update == 4; };
+  EXPECT_EQ(train(o).end, TrainEnd::kUpdates);
 }
 
 TEST(Checkpoint, CountersBelowZeroAreRefused) {

@@ -1,0 +1,107 @@
+// jumok train and jumok corpus as programs: wrong usage, and what a signal does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "program.h"
+
+namespace jumok {
+namespace {
+
+class TrainCommand : public testing::Test {
+ protected:
+  TrainCommand() {
+    std::ofstream source(folder_ / "a"), target(folder_ / "b");
+    for (int i = 0; i < 40; ++i) {
+      const std::string number = std::to_string(i * 7919 % 1000);
+      source << number << "\n";
+      target << std::string(number.rbegin(), number.rend()) << "\n";
+    }
+  }
+  std::string path(const std::string& name) const { return "'" + (folder_ / name) + "'"; }
+  std::string texts() const { return " --source " + path("a") + " --target " + path("b"); }
+  std::string tiny() const {
+    return " --model " + path("m") +
+           " --preset transformer-tiny --subwords char --vocabulary 14 --threads 1 --set encoder.layers=1 --set decoder.layers=1"
+           " --set model.width=8 --set attention.heads=1 --set feed-forward.width=12 --set train.lanes=1 --set train.batch-tokens=50"
+           " --set average.every=100000";
+  }
+  void expect_wrong_usage(const std::string& arguments, const std::string& message) const {
+    const Outcome o = run_jumok(arguments);
+    EXPECT_EQ(o.status, 2) << arguments << ": " << o.err;
+    EXPECT_NE(o.err.find(message), std::string::npos) << arguments << ": " << o.err;
+    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "m"));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TrainCommand, ListedSettingsAreThoseThatWereSet) {
+  const Outcome o = run_jumok("train --list-settings --preset transformer-tiny --set model.width=16 --set train.dropout=0.25");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_NE(o.out.find("model.width = 16 "), std::string::npos) << o.out;
+  EXPECT_NE(o.out.find("train.dropout = 0.25 "), std::string::npos) << o.out;
+  expect_wrong_usage("train --list-settings --set model.width=8.5", "model.width = 8.5: expected a whole number, 8 … 8192");
+}
+
+TEST_F(TrainCommand, WhatIsWrongWithTheOptionsAloneIsWrongUsage) {
+  const std::string run = "train" + texts() + " --model " + path("m");
+  expect_wrong_usage(run + " --set frobnicate=1", "there is no setting \"frobnicate\" (see");
+  expect_wrong_usage(run + " --set model.width", "expected key=value");
+  expect_wrong_usage(run + " --set attention.heads=3", "attention.heads = 3");
+  expect_wrong_usage(run + " --set embedding.tying=all --separate", "expected one joint vocabulary");
+  expect_wrong_usage(run + " --valid-source " + path("a"), "--valid-target is required");
+  expect_wrong_usage(run + " --seed -1", "--seed: expected a whole number from 0");
+  expect_wrong_usage(run + " --max-time nan", "--max-time: expected a number from 0");
+  expect_wrong_usage("train --model " + path("m") + " --source " + path("a"), "--target is required");
+  expect_wrong_usage("bench train --set frobnicate=1", "there is no setting");
+}
+
+TEST_F(TrainCommand, OptionsWithoutEffectAreWrongUsage) {
+  const std::string run = "train" + texts() + " --model " + path("m");
+  expect_wrong_usage(run + " --target-subwords x", "--target-subwords: expected --source-subwords too");
+  expect_wrong_usage(run + " --source-subwords x --vocabulary 100", "--vocabulary: not with --source-subwords");
+  for (const char* option : {"--preset transformer-tiny", "--set a=b", "--seed 1", "--separate", "--overwrite", "--vocabulary 9"}) {
+    expect_wrong_usage("train --resume --model " + path("m") + " " + option, "not with --resume");
+  }
+}
+
+TEST_F(TrainCommand, CorpusOptionsThatContradictEachOtherAreWrongUsage) {
+  const std::string run = "corpus --output " + path("m") + " --tsv x ";
+  expect_wrong_usage(run + "--to de --tsv-columns 0 1", "--tsv-columns: expected a whole number from 1");
+  expect_wrong_usage(run + "--to de --min-words 9 --max-words 2", "found 9 and 2");
+  expect_wrong_usage(run + "--to de --min-ratio 2 --max-ratio 1", "found 2 and 1");
+  expect_wrong_usage(run + "--to de --min-script nan", "--min-script: expected a number from 0 to 1, found 'nan'");
+  expect_wrong_usage(run + "--to de --seed -1", "--seed: expected");
+  expect_wrong_usage(run + "--to en", "two different languages");
+  expect_wrong_usage("corpus --to de --output " + path("m"), "at least one of");
+  expect_wrong_usage("corpus --to de --pair a b --tsv-columns 1 2 --output " + path("m"), "--tsv-columns: expected --tsv too");
+}
+
+TEST_F(TrainCommand, AnImpossibleOutputFolderOfACorpusIsNoticedBeforeItIsRead) {
+  const Outcome o = run_jumok("corpus --to de --tsv /nowhere --output " + path("a") + "/b");
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("expected a folder that can be made"), std::string::npos) << o.err;
+}
+
+// A script that trains and goes on must not take a stopped run for a finished one.
+TEST_F(TrainCommand, AStoppedRunLeavesWithTheStatusOfItsSignalAndCanGoOn) {
+  for (const auto& [name, status] : {std::pair{"INT", 130}, std::pair{"TERM", 143}}) {
+    const Outcome o =
+        run_shell("rm -rf " + path("m") + "; \"$JUMOK_CLI\" train" + texts() + tiny() + " & i=0; while ! grep -q train " + path("m") +
+                  "/training.jsonl 2>/dev/null && [ $i -lt 500 ]; do sleep 0.1;"
+                  " i=$((i+1)); done; kill -" +
+                  name + " $!; wait $!");
+    EXPECT_EQ(o.status, status) << o.err;
+    EXPECT_NE(o.err.find("go on with: jumok train --resume"), std::string::npos) << o.err;
+  }
+  const Outcome o = run_jumok("train --resume --max-epochs 1 --model " + path("m"));
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("\ntrain in 0:"), std::string::npos) << o.err;
+}
+
+}  // namespace
+}  // namespace jumok

@@ -27,7 +27,9 @@ TEST(Tasks, CopyAndReverseAndTheirLinks) {
       ASSERT_EQ(p.gold.sure.size(), s.size());
       for (const AlignmentLink& l : p.gold.sure) {
         EXPECT_EQ(s[static_cast<size_t>(l.source)], t[static_cast<size_t>(l.target)]);
-        if (task == Task::kReverse) EXPECT_EQ(l.source + l.target + 1, static_cast<int>(s.size()));
+        if (task == Task::kReverse) {
+          EXPECT_EQ(l.source + l.target + 1, static_cast<int>(s.size()));
+        }
       }
     }
   }

@@ -1,4 +1,6 @@
 // One position at a time: the Transformer's decoder with a key/value cache.
+#include <algorithm>
+
 #include "attention/kv_cache.h"
 #include "models/live_rows.h"
 #include "models/transformer.h"
@@ -12,7 +14,7 @@ class TransformerStepper : public Stepper {
       : model_(model), parameters_(parameters), source_(source), cache_(model.config().decoder_layers, model.config().width) {
     Arena encoder_arena;  // the encoder's activations are many times the memory, and done with before the first step
     Context encoding{encoder_arena, parameters_}, keeping{memory_arena_, parameters_};
-    memory_ = model_.project_memory(keeping, model_.encode(encoding, {source_, {}, {}}, nullptr));
+    memory_ = model_.project_memory(keeping, kept(model_.encode(encoding, {source_, {}, {}}, nullptr)));
   }
 
   int vocabulary() const override { return model_.config().target_vocabulary; }
@@ -34,6 +36,13 @@ class TransformerStepper : public Stepper {
   }
 
  private:
+  // The encoder's output outlives the encoder's arena: without W_K or W_V it is itself the keys or values of every step.
+  Variable kept(const Variable& memory) {
+    const Variable copy{memory_arena_.tensor(memory.value.rows, memory.value.columns)};
+    for (int64_t r = 0; r < memory.value.rows; ++r) std::copy_n(memory.value.row(r), memory.value.columns, copy.value.row(r));
+    return copy;
+  }
+
   // Which sentence each row belongs to now, and its cache slot.
   void follow(std::span<const int32_t> parents) {
     sentence_ = follow_sentences(parents, sentence_, position_ == 0);

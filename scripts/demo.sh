@@ -125,9 +125,9 @@ train() {
   fi
   say "training for $minutes min (Ctrl-C stops and keeps what is learnt)"
   trap 'interrupted=yes' INT
-  "$jumok" train --model "$model" --max-time "$minutes" "${options[@]}" || stop "training failed"
+  "$jumok" train --model "$model" --max-time "$minutes" "${options[@]}" || [ -n "$interrupted" ] || stop "training failed"
   trap - INT
-  if [ -n "$interrupted" ]; then
+  if [ -n "$interrupted" ]; then  # with exit status 130: what is learnt is saved
     rm -f "$here/trained-minutes"
     say "stopped; the same command goes on"
     exit 130

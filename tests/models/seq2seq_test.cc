@@ -137,8 +137,6 @@ TEST(Seq2Seq, LocalMWithAWindowLargerThanTheSentenceIsGlobal) {
   EXPECT_EQ(global, nll_of(c, pairs));
 }
 
-// v·tanh(W q + U h) without its tanh is v·Wq + v·Uh: the first part is the same for every j and drops out of the softmax. Small q and k
-// make the tanh linear, so that another query must hardly matter there, and must matter where they are large.
 TEST(Seq2Seq, OneHeadOfMultiHeadWithoutAnOutputProjectionIsScaledDot) {
   ModelConfig one = small_config({"", "rnn-luong-dot", {"attention.score=scaled-dot"}});
   ModelConfig multi = one;

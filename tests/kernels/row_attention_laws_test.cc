@@ -285,19 +285,6 @@ TEST_P(RowAttentionLaws, ScoresAtTheEdgesOfTheirRange) {
   EXPECT_TRUE(std::isnan(a.lse.at(4, 0)));
 }
 
-// Without its tanh an additive score is u·q + u·k, of which the softmax forgets u·q: where |q + k| is tiny, the query hardly matters.
-TEST_P(RowAttentionLaws, AnAdditiveScoreInTheLinearRangeIgnoresTheQuery) {
-  RowCase a({{2}, {5}, RowScore::kAdditive, 1, 8, 1});
-  for (int64_t c = 0; c < 8; ++c) {
-    for (int64_t i = 1; i <= 2; ++i) a.q.at(i, c) *= 1e-3f;
-    for (int64_t j = 1; j <= 5; ++j) a.k.at(j, c) *= 1e-3f;
-    a.u.at(0, c) *= 1e3f;
-  }
-  const std::vector<float> weights = a.weights(0, 0);
-  for (size_t j = 0; j < 5; ++j) EXPECT_NEAR(weights[j], weights[5 + j], 1e-3);
-  EXPECT_GT(*std::max_element(weights.begin(), weights.end()), 0.3f);  // the keys do matter
-}
-
 // Gradients nobody asks for are not written, and the others do not notice.
 TEST_P(RowAttentionLaws, GradientsNobodyAsksForAreLeftOut) {
   for (const RowScore score : kScores) {

@@ -11,7 +11,7 @@
 namespace jumok {
 namespace {
 
-constexpr size_t kNone = std::string_view::npos;
+constexpr size_t kNowhere = std::string_view::npos;
 
 constexpr std::array<std::pair<std::string_view, char32_t>, 32> kEntities = {{
     {"amp", '&'},      {"lt", '<'},        {"gt", '>'},       {"quot", '"'},     {"apos", '\''},    {"nbsp", 0xA0},    {"copy", 0xA9},
@@ -64,20 +64,20 @@ Tag read_tag(std::string_view html, size_t at) {
 }
 
 std::string_view attribute(const Tag& tag, std::string_view name) {
-  for (size_t at = tag.attributes.find(name); at != kNone; at = tag.attributes.find(name, at + 1)) {
+  for (size_t at = tag.attributes.find(name); at != kNowhere; at = tag.attributes.find(name, at + 1)) {
     const size_t quote = at + name.size() + 1;
     const bool whole = at > 0 && std::isspace(static_cast<unsigned char>(tag.attributes[at - 1])) && quote < tag.attributes.size() &&
                        tag.attributes[quote - 1] == '=' && tag.attributes[quote] == '"';
     if (!whole) continue;
     const size_t end = tag.attributes.find('"', quote + 1);
-    return end == kNone ? std::string_view{} : tag.attributes.substr(quote + 1, end - quote - 1);
+    return end == kNowhere ? std::string_view{} : tag.attributes.substr(quote + 1, end - quote - 1);
   }
   return {};
 }
 
 // Position behind the end tag that belongs to the <span> whose content starts at `at`; the end of the text where there is none.
 size_t span_end(std::string_view html, size_t at) {
-  for (size_t depth = 1; (at = html.find('<', at)) != kNone;) {
+  for (size_t depth = 1; (at = html.find('<', at)) != kNowhere;) {
     const Tag tag = read_tag(html, at);
     at = tag.end;
     if (tag.name != "span") continue;
@@ -90,7 +90,7 @@ size_t span_end(std::string_view html, size_t at) {
 // The variant to read of a switchinline span's content: the child whose id starts with "default", else the first child.
 std::string_view choose_variant(std::string_view content) {
   std::string_view first;
-  for (size_t at = content.find('<'); at != kNone; at = content.find('<', at)) {
+  for (size_t at = content.find('<'); at != kNowhere; at = content.find('<', at)) {
     const Tag tag = read_tag(content, at);
     at = tag.end;
     if (tag.name != "span" || tag.closing) continue;
@@ -122,7 +122,7 @@ void append_text(std::string& out, std::string_view html, int depth) {
 
 bool is_paragraph(std::string_view name) { return name == "p" || (name.size() == 2 && name[0] == 'h' && name[1] >= '1' && name[1] <= '6'); }
 
-bool is_code(const Tag& tag) { return attribute(tag, "class").find("code") != kNone; }
+bool is_code(const Tag& tag) { return attribute(tag, "class").find("code") != kNowhere; }
 
 }  // namespace
 
@@ -131,8 +131,8 @@ std::string decode_entities(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
-    const size_t end = text[i] == '&' ? text.substr(i, kLongestName + 2).find(';') : kNone;
-    const char32_t value = end == kNone ? 0 : entity_value(text.substr(i + 1, end - 1));
+    const size_t end = text[i] == '&' ? text.substr(i, kLongestName + 2).find(';') : kNowhere;
+    const char32_t value = end == kNowhere ? 0 : entity_value(text.substr(i + 1, end - 1));
     if (value != 0) {
       append_utf8(out, value);
       i += end + 1;
@@ -145,13 +145,13 @@ std::string decode_entities(std::string_view text) {
 
 std::vector<HtmlParagraph> html_paragraphs(std::string_view html) {
   std::vector<HtmlParagraph> paragraphs;
-  for (size_t at = html.find('<'); at != kNone; at = html.find('<', at)) {
+  for (size_t at = html.find('<'); at != kNowhere; at = html.find('<', at)) {
     const Tag tag = read_tag(html, at);
     at = tag.end;
     const std::string_view id = attribute(tag, "id");
     if (tag.closing || id.empty() || !is_paragraph(tag.name)) continue;
     const size_t end = html.find("</" + std::string(tag.name) + ">", at);
-    if (end == kNone) break;
+    if (end == kNowhere) break;
     std::string text;
     append_text(text, html.substr(at, end - at), 0);
     text = decode_entities(text);

@@ -11,8 +11,8 @@
 namespace jumok {
 namespace {
 
-constexpr double kPlane = 310, kLeft = 56, kTop = 70, kBottom = 40, kRight = 120, kFont = 13;  // px
-constexpr const char* kDashes[] = {"", "7 4", "2 3", "10 3 2 3"};
+constexpr double kPlane = 310, kLeft = 56, kTop = 70, kBottom = 40, kRight = 120, kLabelFont = 13;  // px
+constexpr const char* kShaftDashes[] = {"", "7 4", "2 3", "10 3 2 3"};
 
 // A square part of the plane that holds the origin and all arrows.
 Axis square_axis(const std::vector<Arrow>& arrows) {
@@ -51,20 +51,20 @@ std::string arrow(const Plane& p, const Arrow& a) {
       "<g class=\"s{}\"><path class=\"line\" stroke-dasharray=\"{}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>"
       "<path class=\"dot\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}L{:.1f} {:.1f}z\"><title>{} ({}, {})</title></path>"
       "<text class=\"name word\" font-size=\"{}\" text-anchor=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text></g>",
-      a.group % 8, kDashes[a.group % 4], x0, y0, bx, by, x, y, bx - kHalf * uy, by + kHalf * ux, bx + kHalf * uy, by - kHalf * ux,
-      escape(a.name), short_number(a.x), short_number(a.y), kFont, anchor, x + 8 * ux + (ux < -0.3 ? -2 : 2), y + 12 * uy + 4,
-      escape(shortened(a.name, 120, kFont)));
+      a.group % 8, kShaftDashes[a.group % 4], x0, y0, bx, by, x, y, bx - kHalf * uy, by + kHalf * ux, bx + kHalf * uy, by - kHalf * ux,
+      escape(a.name), short_number(a.x), short_number(a.y), kLabelFont, anchor, x + 8 * ux + (ux < -0.3 ? -2 : 2), y + 12 * uy + 4,
+      escape(shortened(a.name, 120, kLabelFont)));
 }
 
 std::string legend(const std::vector<std::string>& groups) {
-  std::string svg = fmt::format("<g font-size=\"{}\">", kFont);
+  std::string svg = fmt::format("<g font-size=\"{}\">", kLabelFont);
   double x = kLeft;
   for (size_t g = 0; g < groups.size(); ++g) {
     if (groups[g].empty()) continue;
-    svg += fmt::format("<g class=\"s{}\"><path class=\"line\" stroke-dasharray=\"{}\" d=\"M{:.1f} {:.1f}h26\"/></g>", g % 8, kDashes[g % 4],
-                       x, kTop - 22);
+    svg += fmt::format("<g class=\"s{}\"><path class=\"line\" stroke-dasharray=\"{}\" d=\"M{:.1f} {:.1f}h26\"/></g>", g % 8,
+                       kShaftDashes[g % 4], x, kTop - 22);
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", x + 32, kTop - 18, escape(groups[g]));
-    x += 54 + text_width(groups[g], kFont) * 1.05;
+    x += 54 + text_width(groups[g], kLabelFont) * 1.05;
   }
   return svg + "</g>";
 }

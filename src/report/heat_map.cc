@@ -12,7 +12,7 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr double kSlant = 55;      // degrees; labels of neighbouring columns keep clear of each other
 constexpr double kMaxLabel = 150;  // px; longer words are cut, their tooltip has them whole
-constexpr double kMargin = 14, kGap = 7, kTitleHeight = 26, kLegendHeight = 46;
+constexpr double kMargin = 14, kLabelGap = 7, kTitleHeight = 26, kLegendHeight = 46;
 
 // All measures in px.
 struct Layout {
@@ -31,8 +31,9 @@ Layout layout_of(const HeatMap& map) {
   layout.cell = longest <= 16 ? 30 : longest <= 32 ? 24 : longest <= 48 ? 19 : 15;
   layout.font = longest <= 16 ? 14 : longest <= 32 ? 13 : longest <= 48 ? 12 : 11;
   const double label = widest(map.columns, layout.font);
-  layout.left = kMargin + widest(map.rows, layout.font) + kGap;
-  layout.top = (map.title.empty() ? kMargin : kMargin + kTitleHeight) + label * std::sin(kSlant * kPi / 180) + layout.font * 0.6 + kGap;
+  layout.left = kMargin + widest(map.rows, layout.font) + kLabelGap;
+  layout.top =
+      (map.title.empty() ? kMargin : kMargin + kTitleHeight) + label * std::sin(kSlant * kPi / 180) + layout.font * 0.6 + kLabelGap;
   // The last label leans out to the right of the map.
   const double lean = label * std::cos(kSlant * kPi / 180);
   const double cells = layout.cell * static_cast<double>(map.columns.size());
@@ -50,13 +51,13 @@ std::string label(std::string_view word, const Layout& layout, std::string_view 
 std::string labels(const HeatMap& map, const Layout& layout) {
   std::string svg = "<g class=\"columns\">";
   for (size_t j = 0; j < map.columns.size(); ++j) {
-    const double x = layout.left + layout.cell * (static_cast<double>(j) + 0.5) + layout.font * 0.2, y = layout.top - kGap;
+    const double x = layout.left + layout.cell * (static_cast<double>(j) + 0.5) + layout.font * 0.2, y = layout.top - kLabelGap;
     svg += label(map.columns[j], layout, fmt::format("transform=\"translate({:.1f} {:.1f}) rotate(-{})\"", x, y, kSlant));
   }
   svg += "</g><g class=\"rows\" text-anchor=\"end\">";
   for (size_t i = 0; i < map.rows.size(); ++i) {
     const double y = layout.top + layout.cell * (static_cast<double>(i) + 0.5) + layout.font * 0.36;
-    svg += label(map.rows[i], layout, fmt::format("x=\"{:.1f}\" y=\"{:.1f}\"", layout.left - kGap, y));
+    svg += label(map.rows[i], layout, fmt::format("x=\"{:.1f}\" y=\"{:.1f}\"", layout.left - kLabelGap, y));
   }
   return svg + "</g>";
 }

@@ -30,16 +30,16 @@ void check_options(const GenerateOptions& o) {
 }
 
 // One continuation asked for.
-struct Request {
+struct Sample {
   const std::vector<int32_t>* prompt;  // symbols
   uint64_t seed;
 };
 
-// Requests of like length, longest first, at most `most` of them.
-std::vector<std::vector<size_t>> batches_of(const std::vector<Request>& requests, size_t most) {
-  std::vector<size_t> order(requests.size());
+// Samples of like length, longest first, at most `most` of them.
+std::vector<std::vector<size_t>> batches_of(const std::vector<Sample>& samples, size_t most) {
+  std::vector<size_t> order(samples.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return requests[a].prompt->size() > requests[b].prompt->size(); });
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return samples[a].prompt->size() > samples[b].prompt->size(); });
   std::vector<std::vector<size_t>> batches;
   for (size_t begin = 0; begin < order.size(); begin += most)
     batches.emplace_back(order.begin() + begin, order.begin() + std::min(begin + most, order.size()));
@@ -78,7 +78,7 @@ struct Generator::Inside {
   int positions() const { return model.config.max_positions; }
 
   std::vector<int32_t> prompt_symbols(const std::string& prompt, int64_t line, int max_length) const;
-  std::vector<Hypothesis> run_batch(const std::vector<Request>& requests, const std::vector<size_t>& batch,
+  std::vector<Hypothesis> run_batch(const std::vector<Sample>& samples, const std::vector<size_t>& batch,
                                     const GenerateOptions& options) const;
   Generation generation(const std::string& prompt, const std::vector<int32_t>& symbols, const Hypothesis& h, const std::string& stop) const;
 };
@@ -94,14 +94,14 @@ std::vector<int32_t> Generator::Inside::prompt_symbols(const std::string& prompt
   return ids;
 }
 
-std::vector<Hypothesis> Generator::Inside::run_batch(const std::vector<Request>& requests, const std::vector<size_t>& batch,
+std::vector<Hypothesis> Generator::Inside::run_batch(const std::vector<Sample>& samples, const std::vector<size_t>& batch,
                                                      const GenerateOptions& options) const {
   const std::vector<std::vector<int32_t>> no_sources(batch.size());
   std::vector<std::vector<int32_t>> prompts;
   std::vector<uint64_t> seeds;
   for (const size_t r : batch) {
-    prompts.push_back(*requests[r].prompt);
-    seeds.push_back(requests[r].seed);
+    prompts.push_back(*samples[r].prompt);
+    seeds.push_back(samples[r].seed);
   }
   SearchOptions search = translation_search();
   search.max_length = options.max_length;
@@ -147,14 +147,14 @@ std::vector<std::vector<Generation>> Generator::generate(std::span<const std::st
   std::vector<std::vector<int32_t>> symbols;
   for (size_t i = 0; i < prompts.size(); ++i)
     symbols.push_back(inside_->prompt_symbols(prompts[i], options.first_line + static_cast<int64_t>(i), options.max_length));
-  std::vector<Request> requests;  // prompt by prompt, sample by sample
+  std::vector<Sample> samples;  // prompt by prompt, sample by sample
   for (size_t i = 0; i < prompts.size(); ++i) {
-    for (int k = 0; k < options.samples; ++k) requests.push_back({&symbols[i], hash_words(options.seed, hash_text(prompts[i]), k)});
+    for (int k = 0; k < options.samples; ++k) samples.push_back({&symbols[i], hash_words(options.seed, hash_text(prompts[i]), k)});
   }
-  const auto batches = batches_of(requests, static_cast<size_t>(options.batch));
-  std::vector<Hypothesis> found(requests.size());
+  const auto batches = batches_of(samples, static_cast<size_t>(options.batch));
+  std::vector<Hypothesis> found(samples.size());
   inside_->workers.run(static_cast<int>(batches.size()), [&](int b, int) {
-    std::vector<Hypothesis> results = inside_->run_batch(requests, batches[b], options);
+    std::vector<Hypothesis> results = inside_->run_batch(samples, batches[b], options);
     for (size_t k = 0; k < results.size(); ++k) found[batches[b][k]] = std::move(results[k]);
   });
   std::vector<std::vector<Generation>> generations(prompts.size());

@@ -137,6 +137,30 @@ HWY_INLINE void rule_row(const AttentionHead& h, int64_t i, int64_t key, int64_t
   if (outside > 0) std::fill(e, e + std::min(outside, n), kMinusInfinity);
 }
 
+// ---- tiles in which mask or bias blocks every pair ----
+
+template <typename T>
+inline bool all_equal(const PairView<const T>& view, Range rows, Range keys, T value) {
+  const int64_t last = view.stride == 0 ? std::min(rows.begin + 1, rows.end) : rows.end, n = keys.size();
+  for (int64_t i = rows.begin; i < last; ++i) {
+    const T* from = view.at(i, keys.begin);
+    int64_t others = 0;
+    if (view.key_stride == 1) {
+      for (int64_t j = 0; j < n; ++j) others += from[j] != value;
+    } else {
+      for (int64_t j = 0; j < n; ++j) others += from[j * view.key_stride] != value;
+    }
+    if (others > 0) return false;
+  }
+  return true;
+}
+
+// A tile that the mask alone, or the bias alone, blocks whole: nothing of it is computed. Other tiles are told at their first row with an
+// allowed pair, which costs next to nothing.
+inline bool tile_blocked(const AttentionHead& h, Range rows, Range keys) {
+  return (h.mask && all_equal<uint8_t>(h.mask, rows, keys, 0)) || (h.bias && all_equal(h.bias, rows, keys, kMinusInfinity));
+}
+
 // ---- the exact path ----
 
 // Row r of a mix, over the steps t in [0, n) with allowed(t) alone: an infinity or NaN at another step is never multiplied, not even by 0.

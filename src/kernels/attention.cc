@@ -142,6 +142,22 @@ void mix_tile(const AttentionHead& h, Range rows, Range keys, bool pack, bool re
   }
 }
 
+// A tile whose pairs are all blocked adds nothing. What its place asks for is still done: a row's first tile starts the running softmax,
+// from nothing, and its last multiplies the mixed values.
+void skip_tile(const AttentionHead& h, Range rows, Range keys, bool resume, float* max, float* sum, Rows out) {
+  for (int64_t r = 0; r < rows.size(); ++r) {
+    float* y = out.row(rows.begin + r);
+    if (!resume) {
+      max[r] = kMinusInfinity;
+      sum[r] = 0;
+      std::fill(y, y + h.value_width, 0.0f);
+    }
+    if (h.limit(rows.begin + r) > keys.end) continue;
+    const float after = sum[r] == 0.0f ? 0.0f : dropout_scale(h) / sum[r];
+    for (int64_t c = 0; c < h.value_width; ++c) y[c] *= after;
+  }
+}
+
 void write_lse(Range block, const ForwardTile& tile, float* lse, int64_t lse_stride) {
   const F32 d;
   for (int64_t i = 0; i < block.size(); i += kLanes) {
@@ -162,12 +178,16 @@ void forward_block(const AttentionHead& h, Range block, Rows out, ForwardTile& t
     const Range keys{k, std::min(k + kTileKeys, end)};
     const bool resume = k > 0 || h.windowed();
     bool pack = true;
-    tile.finite = !h.ruled() || rows_finite(h.v, keys, h.value_width);
     const int64_t last = std::min(block.end, h.end_query_of(keys.end - 1));
     for (int64_t i = std::max(block.begin, h.first_query_of(k)), n; i < last; i += n) {
       n = next_rows(last - i, kTileQueries);
       const Range rows{i, i + n};
       const int64_t state = i - block.begin;
+      if (tile_blocked(h, rows, keys)) {
+        skip_tile(h, rows, keys, resume, tile.max + state, tile.sum + state, out);
+        continue;
+      }
+      if (pack) tile.finite = !h.ruled() || rows_finite(h.v, keys, h.value_width);
       score_tile(h, rows, keys, pack, tile);
       if (h.ruled()) rule_tile(h, rows, keys, tile);
       softmax_tile(h, rows, keys, resume, tile.max + state, tile.sum + state, tile);

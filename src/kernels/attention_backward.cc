@@ -116,10 +116,14 @@ void gradient_tile(const AttentionHead& h, const HeadGradient& g, Range rows, Ra
   }
 }
 
+// The tiles of these keys are not the first that dq gets something from.
+bool adds_to_queries(const AttentionHead& h, const HeadGradient& g, Range keys) {
+  return g.accumulate_queries || keys.begin > 0 || h.windowed();
+}
+
 // dq [rows] (+)= dS K
 void query_gradient(const AttentionHead& h, const HeadGradient& g, Range rows, Range keys, bool pack, const BackwardTile& tile) {
-  const bool resume = g.accumulate_queries || keys.begin > 0 || h.windowed();
-  MixTask task{tile.ds, kTileKeys, tile.key_rows, kTileColumns, nullptr, g.dq.stride, 0, resume, nullptr, nullptr};
+  MixTask task{tile.ds, kTileKeys, tile.key_rows, kTileColumns, nullptr, g.dq.stride, 0, adds_to_queries(h, g, keys), nullptr, nullptr};
   for (int64_t c = 0; c < h.key_width; c += kTileColumns) {
     task.columns = std::min(kTileColumns, h.key_width - c);
     task.y = g.dq.row(rows.begin) + c;
@@ -216,10 +220,14 @@ void backward_keys(const AttentionHead& h, const HeadGradient& g, Range keys, Ba
   const HeadRows dout(g.dout.data, g.dout.stride);
   const int64_t end = std::min(h.end_query(), h.end_query_of(keys.end - 1));
   bool first = true;
-  tile.keys_finite = !h.ruled() || rows_finite(h.k, keys, h.key_width);
   for (int64_t i = std::max(h.first_query(), h.first_query_of(keys.begin)), n; i < end; i += n) {
     n = next_rows(end - i, kBackwardQueries);
     const Range rows{i, i + n};
+    if (tile_blocked(h, rows, keys)) {
+      if (!adds_to_queries(h, g, keys)) clear_rows(g.dq, rows, h.key_width);
+      continue;
+    }
+    if (first) tile.keys_finite = !h.ruled() || rows_finite(h.k, keys, h.key_width);
     product_tile(h, {h.q, h.k, h.key_width, h.scale, tile.keys, tile.p}, rows, keys, first, tile.wide);
     product_tile(h, {dout, h.v, h.value_width, 1.0f, tile.values, tile.ds}, rows, keys, first, tile.wide);
     gradient_tile(h, g, rows, keys, tile);

@@ -13,6 +13,8 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from sentences import sub_batches
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--preset", default="bahdanau", choices=["bahdanau", "luong-general"])
 parser.add_argument("--threads", type=int, default=2)
@@ -85,19 +87,7 @@ class LuongGeneral(nn.Module):
         return hidden @ self.embedding.weight.T
 
 
-# Lengths evenly from 7 to 22 plus the end symbol, sorted into sub-batches of like length as a toolkit would do it.
-lengths = []
-while sum(n + 1 for n in lengths) < args.batch_tokens:
-    lengths.append(int(torch.randint(7, 23, ()).item()))
-lengths.sort()
-sub_batches = []
-for part in range(4):
-    chunk = lengths[part * len(lengths) // 4 : (part + 1) * len(lengths) // 4]
-    ids = torch.zeros(len(chunk), max(chunk) + 1, dtype=torch.long)
-    for row, n in enumerate(chunk):
-        ids[row, : n + 1] = torch.randint(3, args.vocabulary, (n + 1,))
-    sub_batches.append((ids, torch.tensor([n + 1 for n in chunk])))
-tokens = sum(n + 1 for n in lengths)
+batches, tokens = sub_batches(args.batch_tokens, args.vocabulary)
 
 model = Bahdanau() if args.preset == "bahdanau" else LuongGeneral()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
@@ -106,7 +96,7 @@ rates = []
 for update in range(args.updates + 2):
     begin = time.perf_counter()
     optimizer.zero_grad()
-    for ids, n in sub_batches:
+    for ids, n in batches:
         loss = loss_of(model(ids, ids, n).reshape(-1, args.vocabulary), ids.reshape(-1)) / tokens
         loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -11,6 +11,8 @@ import time
 import torch
 from torch import nn
 
+from sentences import sub_batches
+
 PRESETS = {"tiny": (4, 128, 4, 256), "small": (4, 256, 4, 1024), "base": (6, 512, 8, 2048)}
 parser = argparse.ArgumentParser()
 parser.add_argument("--preset", default="tiny", choices=PRESETS)
@@ -41,19 +43,7 @@ class Model(nn.Module):
         return hidden @ self.embedding.weight.T
 
 
-# Lengths evenly from 7 to 22 plus the end symbol, sorted into sub-batches of like length as a toolkit would do it.
-lengths = []
-while sum(n + 1 for n in lengths) < args.batch_tokens:
-    lengths.append(int(torch.randint(7, 23, ()).item()))
-lengths.sort()
-sub_batches = []
-for part in range(4):
-    chunk = lengths[part * len(lengths) // 4 : (part + 1) * len(lengths) // 4]
-    ids = torch.zeros(len(chunk), max(chunk) + 1, dtype=torch.long)
-    for row, n in enumerate(chunk):
-        ids[row, : n + 1] = torch.randint(3, args.vocabulary, (n + 1,))
-    sub_batches.append(ids)
-tokens = sum(n + 1 for n in lengths)
+batches, tokens = sub_batches(args.batch_tokens, args.vocabulary)
 
 model = Model()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), fused=True)
@@ -62,7 +52,7 @@ rates = []
 for update in range(args.updates + 2):
     begin = time.perf_counter()
     optimizer.zero_grad()
-    for ids in sub_batches:
+    for ids, _ in batches:
         loss = loss_of(model(ids, ids).reshape(-1, args.vocabulary), ids.reshape(-1)) / tokens
         loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -50,6 +50,12 @@ PackedTarget pack_target(std::span<const std::vector<int32_t>> sentences) {
   return packed;
 }
 
+PackedRows pack_plain(std::span<const std::vector<int32_t>> sentences) {
+  PackedRows packed;
+  for (size_t i = 0; i < sentences.size(); ++i) append(packed, -1, sentences[i], -1, i);
+  return packed;
+}
+
 std::vector<uint32_t> row_keys(const PackedRows& packed, uint64_t seed, uint64_t update, Side side) {
   std::vector<uint32_t> keys;
   keys.reserve(packed.ids.size());

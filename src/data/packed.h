@@ -32,6 +32,8 @@ PackedTarget pack_target(const ParallelCorpus& corpus, std::span<const int32_t> 
 // The same from plain ids, numbered from 0 as they come. A sentence may be empty: its only row is then the end (or start) symbol.
 PackedRows pack_source(std::span<const std::vector<int32_t>> sentences);
 PackedTarget pack_target(std::span<const std::vector<int32_t>> sentences);
+// The ids as they are, without a start or an end symbol.
+PackedRows pack_plain(std::span<const std::vector<int32_t>> sentences);
 
 // Which side of a pair rows belong to: one more word of their dropout keys.
 enum class Side : uint32_t { kSource = 0, kTarget = 1 };

@@ -12,6 +12,7 @@
 #include "gemm/worker_threads.h"
 #include "jumok/attention.h"
 #include "lab/timing.h"
+#include "models/language_model.h"
 #include "models/transformer.h"
 
 namespace jumok {
@@ -22,7 +23,8 @@ constexpr int64_t kBytes = sizeof(float);
 
 ModelConfig config_of(const std::string& preset, int vocabulary, int length) {
   ModelConfig c = model_preset(preset);
-  check(c.architecture == Architecture::kTransformer, "kv-cache: preset {}: expected an encoder-decoder Transformer", preset);
+  check(c.architecture != Architecture::kRnn,
+        "kv-cache: preset {}: expected a Transformer or a language model; a recurrent decoder has no cache", preset);
   c.source_vocabulary = c.target_vocabulary = vocabulary;
   c.max_positions = std::max(c.max_positions, length + 1);
   return c;
@@ -40,7 +42,7 @@ PackedRows sentence(int n) {
 }
 
 // Median seconds of every step of `passes` whole generations, [length].
-std::vector<double> step_times(const Transformer& model, const float* parameters, const KvCacheOptions& o, int length) {
+std::vector<double> step_times(const EncoderDecoder& model, const float* parameters, const KvCacheOptions& o, int length) {
   std::vector<std::vector<double>> times(static_cast<size_t>(length));
   const int32_t parent = 0, symbol = kSymbol;
   for (int pass = 0; pass < o.passes; ++pass) {
@@ -69,20 +71,32 @@ double around(const std::vector<double>& times, int n) {
 }
 
 // The n-th symbol from all before it: the decoder over n rows, the logits of the last.
-double pass_time(const Transformer& model, const float* parameters, const KvCacheOptions& o, int n) {
+double pass_time(const EncoderDecoder& model, const float* parameters, const KvCacheOptions& o, int n) {
   Arena memory_arena, arena;
   Context keeping{memory_arena, parameters};
   const PackedRows source = sentence(o.source_length), target = sentence(n);
-  const std::vector<Variable> memory = model.project_memory(keeping, model.encode(keeping, transformer_rows(source, {}, {}), nullptr));
+  const auto* const translator = dynamic_cast<const Transformer*>(&model);
+  std::vector<Variable> memory;
+  if (translator != nullptr) memory = translator->project_memory(keeping, translator->encode(keeping, {source, {}, {}}, nullptr));
   std::vector<float> logits(static_cast<size_t>(model.config().target_vocabulary));
   return median_seconds(
       [&] {
         arena.reset();
         Context context{arena, parameters};
-        const Variable h = model.decode(context, memory, source, transformer_rows(target, {}, {}), nullptr);
+        const TransformerRows rows{target, {}, {}};
+        const Variable h = translator != nullptr ? translator->decode(context, memory, source, rows, nullptr)
+                                                 : dynamic_cast<const LanguageModel&>(model).decode(context, rows, nullptr);
         output_logits(context, {{h.value.row_slice(n - 1, 1)}, model.output_weight(), {}, {}}, logits.data());
       },
       0);
+}
+
+// A prompt of n symbols in one pass, its keys and values kept; 0 where the model does not read prompts so.
+double prompt_time(const EncoderDecoder& model, const float* parameters, int n) {
+  const std::vector<std::vector<int32_t>> prompt = {std::vector<int32_t>(static_cast<size_t>(n), kSymbol)};
+  const PackedRows none = sentence(1);
+  if (model.start(parameters, none)->read_prompts(prompt).empty()) return 0;
+  return median_seconds([&] { model.start(parameters, none)->read_prompts(prompt); }, 0);
 }
 
 // Causal attention of `queries` newest positions over n keys.
@@ -109,7 +123,7 @@ void measure_bytes(std::vector<KvCacheRow>& rows, const ModelConfig& c) {
   int length = 0;
   for (KvCacheRow& r : rows) {
     for (; length < r.length; ++length) {
-      cache.follow({&parent, 1}, length);
+      cache.follow({&parent, 1});
       for (int l = 0; l < c.decoder_layers; ++l) cache.append(static_cast<size_t>(l), one, one);
     }
     const AttentionRows read = cache.rows({&zero, 1}, {&single, 1});
@@ -155,7 +169,7 @@ double exponent(const std::vector<KvCacheRow>& rows, double KvCacheRow::*seconds
   return fit_power(upper(x, kUpper), upper(y, kUpper)).exponent;
 }
 
-void measure(KvCacheResult& r, const Transformer& model, const KvCacheOptions& o, int length) {
+void measure(KvCacheResult& r, const EncoderDecoder& model, const KvCacheOptions& o, int length) {
   std::vector<float> parameters(static_cast<size_t>(model.layout().size()));
   model.layout().initialise(parameters.data(), o.run.seed);
   const std::vector<double> steps = step_times(model, parameters.data(), o, length);
@@ -164,6 +178,8 @@ void measure(KvCacheResult& r, const Transformer& model, const KvCacheOptions& o
     o.run.tell(static_cast<double>(row.length) / length, fmt::format("length {}", row.length));
     row.step_seconds = around(steps, row.length - 1);
     row.pass_seconds = pass_time(model, parameters.data(), o, row.length);
+    row.steps_seconds = std::accumulate(steps.begin(), steps.begin() + row.length, 0.0);
+    row.prompt_seconds = prompt_time(model, parameters.data(), row.length);
     row.attention_step_seconds = attention_time(model.config(), 1, row.length);
     row.attention_pass_seconds = attention_time(model.config(), row.length, row.length);
   }
@@ -180,21 +196,21 @@ KvCacheResult run_kv_cache(const KvCacheOptions& o) {
   const int length = o.run.full ? std::max(o.length, 1024) : o.length;
   check(length >= 32 && length <= 65536 && o.source_length >= 1 && o.passes >= 1,
         "kv-cache: expected a length of 32 to 65536, a source and a pass or more, found {}, {}, {}", length, o.source_length, o.passes);
-  const Transformer model(config_of(o.preset, o.vocabulary, length));
+  const auto model = make_model(config_of(o.preset, o.vocabulary, length));
   KvCacheResult r;
   r.preset = o.preset;
-  r.layers = model.config().decoder_layers;
-  r.width = model.config().width;
+  r.layers = model->config().decoder_layers;
+  r.width = model->config().width;
   r.vocabulary = o.vocabulary;
   for (int n = 16; n < length; n *= 2) r.rows.push_back({n});
   r.rows.push_back({length});
-  measure_bytes(r.rows, model.config());
-  Workers(1, prepare_model_thread).run(1, [&](int, int) { measure(r, model, o, length); });
+  measure_bytes(r.rows, model->config());
+  Workers(1, prepare_model_thread).run(1, [&](int, int) { measure(r, *model, o, length); });
   r.pass_exponent = exponent(r.rows, &KvCacheRow::pass_seconds);
   r.step_exponent = exponent(r.rows, &KvCacheRow::step_seconds);
   r.attention_pass_exponent = exponent(r.rows, &KvCacheRow::attention_pass_seconds);
   r.attention_step_exponent = exponent(r.rows, &KvCacheRow::attention_step_seconds);
-  for (const char* preset : {"transformer-tiny", "transformer-small", "transformer-base", "transformer-big"}) {
+  for (const char* preset : {"transformer-tiny", "transformer-small", "transformer-base", "transformer-big", "lm-tiny", "lm-small"}) {
     r.crossings.push_back(crossing_of(preset, o.vocabulary));
   }
   return r;

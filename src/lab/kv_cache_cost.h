@@ -11,10 +11,10 @@
 namespace jumok {
 
 struct KvCacheOptions {
-  std::string preset = "transformer-small";
+  std::string preset = "transformer-small";  // or a language model's
   int vocabulary = 8000;
   int length = 256;        // symbols generated; 1024 with run.full
-  int source_length = 16;  // symbols of the source
+  int source_length = 16;  // symbols of the source; a language model has none
   int passes = 3;          // of generating; of each step's times the median is taken
   LabRun run;
 };
@@ -26,6 +26,8 @@ struct KvCacheRow {
   int64_t reserved_bytes = 0;         // what the cache holds memory for
   double step_seconds = 0;            // the n-th symbol with the cache: a step
   double pass_seconds = 0;            // without: all n symbols through the decoder again
+  double steps_seconds = 0;           // all n symbols one after the other, with the cache
+  double prompt_seconds = 0;          // all n at once, filling the cache, as a prompt is read; 0: the model does not
   double attention_step_seconds = 0;  // the attention alone: one query, n keys
   double attention_pass_seconds = 0;  // n queries, n keys, causal
 };

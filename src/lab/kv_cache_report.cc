@@ -68,6 +68,23 @@ LabSection times(const KvCacheResult& r) {
   return s;
 }
 
+// How a language model reads what it is given.
+LabSection prompts(const KvCacheResult& r) {
+  LabSection s{"Reading a prompt", "", {}, {}, {}};
+  LabTable t{
+      "Milliseconds until the first new symbol can be chosen. In one pass the products have a row for every symbol, so the weights are "
+      "read "
+      "once; one symbol at a time they are read for each.",
+      {"symbols", "one at a time", "in one pass", "times as fast"},
+      {}};
+  for (const KvCacheRow& row : r.rows) {
+    t.rows.push_back({std::to_string(row.length), milliseconds(row.steps_seconds), milliseconds(row.prompt_seconds),
+                      fmt::format("{:.1f}", row.steps_seconds / row.prompt_seconds)});
+  }
+  s.tables.push_back(t);
+  return s;
+}
+
 LabSection crossings(const KvCacheResult& r) {
   LabSection s{"When reading the cache overtakes reading the weights",
                "length = bytes of the decoder's weights / (2 · layers · d_kv · bytes · sentences)",
@@ -95,10 +112,13 @@ nlohmann::ordered_json finite(double x) { return std::isfinite(x) ? nlohmann::or
 }  // namespace
 
 LabReport report_of(const KvCacheResult& r) {
-  return {"What the key/value cache saves",
-          fmt::format("Bytes and time per generated symbol of {} (vocabulary {}), with kept keys and values and without.", r.preset,
-                      r.vocabulary),
-          {bytes(r), times(r), crossings(r)}};
+  LabReport report{"What the key/value cache saves",
+                   fmt::format("Bytes and time per generated symbol of {} (vocabulary {}), with kept keys and values and without.",
+                               r.preset, r.vocabulary),
+                   {bytes(r), times(r)}};
+  if (r.rows.front().prompt_seconds > 0) report.sections.push_back(prompts(r));
+  report.sections.push_back(crossings(r));
+  return report;
 }
 
 nlohmann::ordered_json to_json(const KvCacheResult& r) {
@@ -110,6 +130,8 @@ nlohmann::ordered_json to_json(const KvCacheResult& r) {
                     {"reserved_bytes", row.reserved_bytes},
                     {"step_seconds", row.step_seconds},
                     {"pass_seconds", row.pass_seconds},
+                    {"steps_seconds", row.steps_seconds},
+                    {"prompt_seconds", row.prompt_seconds > 0 ? nlohmann::ordered_json(row.prompt_seconds) : nlohmann::ordered_json()},
                     {"attention_step_seconds", row.attention_step_seconds},
                     {"attention_pass_seconds", row.attention_pass_seconds}});
   }

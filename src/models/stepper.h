@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 namespace jumok {
 
@@ -25,6 +26,14 @@ class Stepper {
   // logits depend on its sentence and its symbols alone, bit for bit. parents, symbols [rows], rows >= 1. Returns logits [rows, V], valid
   // until the next call; the caller may overwrite them.
   virtual std::span<float> step(std::span<const int32_t> parents, std::span<const int32_t> symbols) = 0;
+
+  // In place of the first steps: feeds prompts[s], one symbol or more, to every sentence s, all symbols in one pass. Returns what the step
+  // of each prompt's last symbol returns, row s for sentence s, up to rounding (|difference| below 1e-5 of a logit's size); a row's bits
+  // depend on its own prompt alone. Empty: this model takes one symbol at a time, and nothing was fed.
+  virtual std::span<float> read_prompts(std::span<const std::vector<int32_t>> prompts) {
+    (void)prompts;
+    return {};
+  }
 };
 
 }  // namespace jumok

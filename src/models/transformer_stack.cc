@@ -96,6 +96,17 @@ Stream TransformerStack::self_attention_step(Context& context, size_t l, const S
   return add_norm(context, x, a, after_self_attention(l), pre_norm, {});
 }
 
+Stream TransformerStack::self_attention_prompts(Context& context, size_t l, const Stream& x, const PackedRows& prompts, int first_row,
+                                                KvCache& cache) const {
+  const SelfAttention& self = layers[l].self_attention;
+  const QueryKeyValue qkv = self.project(context, x.normed);
+  for (int s = 0; s < prompts.sentences(); ++s) {
+    cache.put(l, first_row + s, qkv.k.value, qkv.v.value, prompts.begin[static_cast<size_t>(s)]);
+  }
+  const Variable a = self.heads(context, qkv, TransformerRows{prompts, {}, {}}.self_attention(true, nullptr));
+  return add_norm(context, x, a, after_self_attention(l), pre_norm, {});
+}
+
 Stream TransformerStack::cross_attention(Context& context, size_t l, const Stream& x, const Variable& k, const Variable& v,
                                          const AttentionCall& call, const RowDropout& dropout) const {
   const Variable c = (*layers[l].cross_attention)(context, x.normed, k, v, call);

@@ -68,6 +68,9 @@ struct TransformerStack {
   Stream self_attention(Context& context, size_t layer, const Stream& x, const AttentionCall& call, const RowDropout& dropout) const;
   // The newest row of each hypothesis, with the keys and values of those before it in the cache.
   Stream self_attention_step(Context& context, size_t layer, const Stream& x, const PackedRows& rows, KvCache& cache) const;
+  // All rows of the prompts, which are rows first_row, first_row + 1, … of the cache; their keys and values go there.
+  Stream self_attention_prompts(Context& context, size_t layer, const Stream& x, const PackedRows& prompts, int first_row,
+                                KvCache& cache) const;
   // k, v [Ns, D] of the memory.
   Stream cross_attention(Context& context, size_t layer, const Stream& x, const Variable& k, const Variable& v, const AttentionCall& call,
                          const RowDropout& dropout) const;

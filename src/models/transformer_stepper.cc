@@ -46,7 +46,7 @@ class TransformerStepper : public Stepper {
   // Which sentence each row belongs to now, and its cache slot.
   void follow(std::span<const int32_t> parents) {
     sentence_ = follow_sentences(parents, sentence_, position_ == 0);
-    cache_.follow(parents, position_);
+    cache_.follow(parents);
   }
 
   Variable decode(Context& context, const PackedRows& rows) {

@@ -56,6 +56,18 @@ void Scorer::step(std::span<const Feed> rows) {
     symbols_.push_back(row.symbol);
   }
   logits_ = model_.step(parents_, symbols_);
+  finish(rows);
+}
+
+bool Scorer::read_prompts(std::span<const std::vector<int32_t>> prompts) {
+  logits_ = model_.read_prompts(prompts);
+  if (logits_.empty()) return false;
+  finish(std::vector<Feed>(prompts.size()));
+  return true;
+}
+
+// What may not be produced leaves, and the sums are made.
+void Scorer::finish(std::span<const Feed> rows) {
   assert(logits_.size() == rows.size() * vocabulary_);
   for (size_t r = 0; r < rows.size(); ++r) {
     if (rows[r].length >= 0) forbid(logits_.subspan(r * vocabulary_, vocabulary_), rows[r].length);

@@ -25,6 +25,9 @@ class Scorer {
   Scorer(Stepper& model, const SearchOptions& options, Prefixes prefixes);
 
   void step(std::span<const Feed> rows);
+  // In place of the first steps: every sentence's forced symbols, the start symbol first; the rows then stand before their first new
+  // symbol. False where the model cannot, and nothing was fed.
+  bool read_prompts(std::span<const std::vector<int32_t>> prompts);
 
   // Of the last step's row r, valid until the next step. Forbidden symbols: -inf.
   std::span<const float> logits(int r) const { return logits_.subspan(static_cast<size_t>(r) * vocabulary_, vocabulary_); }  // [V]
@@ -33,6 +36,7 @@ class Scorer {
 
  private:
   void forbid(std::span<float> row, int length) const;
+  void finish(std::span<const Feed> rows);
   void normalise(std::span<const Feed> rows);
 
   Stepper& model_;

@@ -9,7 +9,7 @@ namespace {
 class SinglePath {
  public:
   SinglePath(Stepper& model, const SearchOptions& options, Prefixes prefixes, const Choose& choose)
-      : scorer_(model, options, prefixes), options_(options), choose_(choose), results_(model.sentences()) {
+      : scorer_(model, options, prefixes), options_(options), choose_(choose), is_forced_(!prefixes.empty()), results_(model.sentences()) {
     for (int s = 0; s < model.sentences(); ++s) {
       Path path{.sentence = s, .feed = {s, options.start, 0}};
       if (!prefixes.empty()) path.prefix = prefixes[s];
@@ -20,12 +20,12 @@ class SinglePath {
   }
 
   std::vector<Hypothesis> run() {
+    if (is_forced_ && read_prompts()) extend_all();
     while (!paths_.empty()) {
       feeds_.clear();
       for (const Path& path : paths_) feeds_.push_back(path.feed);
       scorer_.step(feeds_);
-      for (size_t r = 0; r < paths_.size(); ++r) extend(paths_[r], static_cast<int>(r));
-      std::erase_if(paths_, [](const Path& path) { return path.finished; });
+      extend_all();
     }
     return std::move(results_);
   }
@@ -37,6 +37,23 @@ class SinglePath {
     std::span<const int32_t> prefix;  // not yet fed
     bool finished = false;
   };
+
+  // All forced symbols at once, where the model can: an empty prefix among them too, so that no row depends on its neighbours' prefixes.
+  bool read_prompts() {
+    std::vector<std::vector<int32_t>> prompts;
+    for (const Path& path : paths_) {
+      prompts.push_back({options_.start});
+      prompts.back().insert(prompts.back().end(), path.prefix.begin(), path.prefix.end());
+    }
+    if (!scorer_.read_prompts(prompts)) return false;
+    for (Path& path : paths_) path.prefix = {}, path.feed.length = 0;
+    return true;
+  }
+
+  void extend_all() {
+    for (size_t r = 0; r < paths_.size(); ++r) extend(paths_[r], static_cast<int>(r));
+    std::erase_if(paths_, [](const Path& path) { return path.finished; });
+  }
 
   void extend(Path& path, int row) {
     path.feed.parent = row;
@@ -62,6 +79,7 @@ class SinglePath {
   Scorer scorer_;
   const SearchOptions& options_;
   const Choose& choose_;
+  const bool is_forced_;
   std::vector<Path> paths_;  // the sentences still alive, in rising order
   std::vector<Feed> feeds_;
   std::vector<Hypothesis> results_;

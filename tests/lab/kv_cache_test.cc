@@ -38,6 +38,27 @@ TEST(KvCacheCost, WeightsOfAStepLeaveOutTheProjectionsOfTheSource) {
   EXPECT_DOUBLE_EQ(r.crossings[0].length(8), static_cast<double>(r.crossings[0].weight_bytes) / (8 * 4096));
 }
 
+// lm-tiny's decoder by hand: four matrices of self-attention (128 × 128 with biases), two feed-forward products 128 ↔ 512 with biases, two
+// layer norms. Only a language model reads its prompt in one pass.
+TEST(KvCacheCost, LanguageModelsAreMeasuredToo) {
+  KvCacheOptions o = small();
+  EXPECT_EQ(run_kv_cache(o).rows.back().prompt_seconds, 0);
+  o.preset = "lm-tiny";
+  const KvCacheResult r = run_kv_cache(o);
+  ASSERT_EQ(r.rows.size(), 3u);
+  for (const KvCacheRow& row : r.rows) {
+    EXPECT_EQ(row.read_bytes, 2 * 4 * 128 * 4 * row.length);
+    EXPECT_GT(row.pass_seconds, 0);
+    EXPECT_GT(row.prompt_seconds, 0);
+    EXPECT_GT(row.steps_seconds, row.step_seconds);
+  }
+  EXPECT_LT(r.rows.back().prompt_seconds, r.rows.back().steps_seconds);
+  const int64_t layer = 4 * (128 * 128 + 128) + 2 * 128 * 512 + 512 + 128 + 2 * 2 * 128;
+  ASSERT_EQ(r.crossings[4].preset, "lm-tiny");
+  EXPECT_EQ(r.crossings[4].weight_bytes, 4 * (4 * layer + 50 * 128));
+  EXPECT_NE(lab_text(report_of(r)).find("Reading a prompt"), std::string::npos);
+}
+
 TEST(KvCacheCost, OtherArchitecturesAreRefused) {
   KvCacheOptions o = small();
   o.preset = "rnn-bahdanau";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -94,6 +95,42 @@ TEST_P(LanguageModelVariants, TheSourceIsNotRead) {
   EXPECT_EQ(a, b);
 }
 
+// Prompts in one pass, then steps, against one symbol at a time: logits of size 3, so f32's rounding stays below 1e-5. A prompt's bits, and
+// those of what follows, are its own whatever stands beside it.
+TEST_P(LanguageModelVariants, PromptsReadInOnePassAreTheirSteps) {
+  const LanguageModel m = model();
+  const std::vector<float> block = random_parameters(m, 3);
+  const std::vector<std::vector<int32_t>> texts = {{1, 3, 4, 5, 6, 7, 8, 9, 10, 3}, {1}, {1, 9, 9, 4}, {1, 5}},
+                                          after = {{4, 6}, {7, 3}, {3, 3}, {10, 8}};
+  const auto run = [&](const std::vector<std::vector<int32_t>>& prompts, const std::vector<std::vector<int32_t>>& next) {
+    const auto stepper = m.start(block.data(), pack_source(std::vector<std::vector<int32_t>>(prompts.size())));
+    std::vector<std::vector<float>> logits(prompts.size());
+    const auto keep = [&](std::span<const float> rows) {
+      ASSERT_EQ(rows.size(), prompts.size() * 11);
+      for (size_t s = 0; s < prompts.size(); ++s) logits[s].insert(logits[s].end(), rows.begin() + 11 * s, rows.begin() + 11 * (s + 1));
+    };
+    keep(stepper->read_prompts(prompts));
+    std::vector<int32_t> parents(prompts.size());
+    std::iota(parents.begin(), parents.end(), 0);
+    for (size_t t = 0; t < 2; ++t) {
+      std::vector<int32_t> symbols;
+      for (const auto& n : next) symbols.push_back(n[t]);
+      keep(stepper->step(parents, symbols));
+    }
+    return logits;
+  };
+  const auto together = run(texts, after);
+  for (size_t s = 0; s < texts.size(); ++s) {
+    EXPECT_EQ(run({texts[s]}, {after[s]})[0], together[s]) << "text " << s;
+    std::vector<int32_t> whole = texts[s];
+    whole.insert(whole.end(), after[s].begin(), after[s].end());
+    const auto steps = step_logits(m, block.data(), {whole.begin() + 1, whole.end()});
+    for (size_t t = 0; t < 3; ++t) {
+      for (size_t v = 0; v < 11; ++v) EXPECT_NEAR(together[s][11 * t + v], steps[texts[s].size() - 1 + t][v], 1e-5) << s << ", " << t;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, LanguageModelVariants,
                          testing::Combine(testing::Values(Norm::kPre, Norm::kPost),
                                           testing::Values(Positions::kSinusoidal, Positions::kLearned, Positions::kNone),
@@ -153,6 +190,34 @@ TEST_P(LanguageModelGolden, LogitsAreThoseOfPyTorchWithTheSameFile) {
 INSTANTIATE_TEST_SUITE_P(All, LanguageModelGolden,
                          testing::Values(std::tuple{"pre-sinusoidal-tied", Norm::kPre, Positions::kSinusoidal, Tying::kAll},
                                          std::tuple{"post-learned-untied", Norm::kPost, Positions::kLearned, Tying::kNone}));
+
+// More rows than one pass takes.
+TEST(LanguageModel, ManyPromptsHaveTheBitsTheyHaveAlone) {
+  const LanguageModel m(small_config(Norm::kPre, Positions::kSinusoidal, Tying::kAll));
+  const std::vector<float> block = random_parameters(m, 3);
+  Rng rng(6);
+  std::vector<std::vector<int32_t>> prompts(90);
+  for (auto& p : prompts) {
+    p = {kStart};
+    for (uint64_t n = 10 + rng.below(20); n > 0; --n) p.push_back(static_cast<int32_t>(3 + rng.below(8)));
+  }
+  const auto run = [&](const std::vector<std::vector<int32_t>>& some) {
+    const auto stepper = m.start(block.data(), pack_source(std::vector<std::vector<int32_t>>(some.size())));
+    const std::span<float> first = stepper->read_prompts(some);
+    std::vector<float> all(first.begin(), first.end());
+    std::vector<int32_t> parents(some.size()), symbols(some.size(), 5);
+    std::iota(parents.begin(), parents.end(), 0);
+    const std::span<float> second = stepper->step(parents, symbols);
+    all.insert(all.end(), second.begin(), second.end());
+    return all;
+  };
+  const std::vector<float> together = run(prompts);
+  for (size_t s = 0; s < prompts.size(); ++s) {
+    const std::vector<float> alone = run({prompts[s]});
+    EXPECT_EQ(0, std::memcmp(alone.data(), &together[11 * s], 11 * sizeof(float))) << s;
+    EXPECT_EQ(0, std::memcmp(&alone[11], &together[11 * (prompts.size() + s)], 11 * sizeof(float))) << s;
+  }
+}
 
 TEST(LanguageModel, HasSettingsOfItsOwnAndNoneOfAnEncoder) {
   ModelConfig c = empty_config(Architecture::kLanguageModel);

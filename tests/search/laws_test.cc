@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "search/beam.h"
@@ -138,6 +139,22 @@ TEST(Laws, GreedyIsTheArgMaxOfEveryStep) {
     EXPECT_EQ(found.tokens, Symbols(history.begin() + 1, history.end() - (ended ? 1 : 0)));
     EXPECT_EQ(found.cut, !ended);
     EXPECT_NEAR(found.log_prob, forced_log_prob(table, 0, {kStart}, found.tokens, ended ? kEnd : -1, {kStart}), 1e-5);
+  }
+}
+
+// All forced symbols at once, where the model can read them so: the same outputs from fewer rows.
+TEST(Laws, PrefixesReadAtOnceGiveWhatTheyGiveSymbolBySymbol) {
+  const std::vector<int> sources{0, 1, 2, 3}, lengths{4, 4, 4, 4};
+  const std::vector<Symbols> prefixes{{}, {5}, {3, 4, 5, 6, 2}, {2, 2}};
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    TableModel slow(9, random_table(9, seed), sources, lengths), fast = slow;
+    fast.reads_prompts = true;
+    const auto expected = greedy_search(slow, options(1, 1, 1, 0), prefixes), found = greedy_search(fast, options(1, 1, 1, 0), prefixes);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t s = 0; s < found.size(); ++s) expect_same_bits(found[s], expected[s]);
+    const auto rows = [](const TableModel& m) { return std::accumulate(m.rows_per_step.begin(), m.rows_per_step.end(), 0); };
+    EXPECT_EQ(rows(fast), rows(slow) - 8);  // of the eight forced symbols none has a row of its own
+    EXPECT_EQ(fast.rows_per_step.front(), 4);
   }
 }
 

@@ -47,6 +47,19 @@ class TableModel : public Stepper {
     return logits_;
   }
 
+  std::span<float> read_prompts(std::span<const std::vector<int32_t>> prompts) override {
+    if (!reads_prompts) return {};
+    logits_.clear();
+    for (size_t s = 0; s < prompts.size(); ++s) {
+      rows_.push_back({static_cast<int>(s), prompts[s]});
+      const std::vector<float> logits = table_(sources_.at(s), prompts[s]);
+      logits_.insert(logits_.end(), logits.begin(), logits.end());
+    }
+    rows_per_step.push_back(static_cast<int>(rows_.size()));
+    return logits_;
+  }
+
+  bool reads_prompts = false;      // whether all symbols of a prefix can be fed at once
   std::vector<int> rows_per_step;  // what search asked for
   bool adjacent = true;            // rows of a sentence stood together in every step
 

@@ -33,6 +33,7 @@ struct Run {
   Variable x, initial_h, initial_c;
   Parameter weight, bias;
   RecurrentWeightSum sum;
+  Tensor state_gradient;
   RecurrentOutput out;
   bool one_variable = false;  // out.h is out.last_h
   TimeMajor time;
@@ -71,6 +72,9 @@ void check_input(const RecurrentInput& in) {
     check(!v->value || (v->value.rows == sentences && v->value.columns == width),
           "recurrent layer: expected an initial state [{}, {}], found [{}, {}]", sentences, width, v->value.rows, v->value.columns);
   }
+  check(!in.state_gradient || (in.state_gradient.rows == in.x.value.rows && in.state_gradient.columns == width),
+        "recurrent layer: expected a place [{}, {}] for the states' gradient, found [{}, {}]", in.x.value.rows, width,
+        in.state_gradient.rows, in.state_gradient.columns);
   check(!in.h.value || (in.h.value.rows == in.x.value.rows && in.h.value.columns == width),
         "recurrent layer: expected a place [{}, {}] for the states, found [{}, {}]", in.x.value.rows, width, in.h.value.rows,
         in.h.value.columns);
@@ -175,6 +179,16 @@ GateGradients make_gate_gradients(const Context& context, const Run& s) {
   return g;
 }
 
+// d.dh holds what came through later states.
+void keep_state_gradient(const Run& s, int64_t t, const CellGradient& d) {
+  for (int64_t rank = 0; s.state_gradient && rank < s.time.alive(t); ++rank) {
+    const int64_t row = s.time.row[s.time.first[t] + rank];
+    float* to = s.state_gradient.row(row);
+    std::copy_n(d.dh.row(rank), s.width(), to);
+    for (int64_t c = 0; d.dout.data != nullptr && c < s.width(); ++c) to[c] += d.dout.row(row)[c];
+  }
+}
+
 void backward_step(const Context& context, const Run& s, int64_t t, const GateGradients& gates, CellGradient d) {
   const CellStep step = s.step(context, t);
   const int64_t first = s.time.first[t], alive = s.time.alive(t);
@@ -200,6 +214,7 @@ void backward_step(const Context& context, const Run& s, int64_t t, const GateGr
 }
 
 void recurrent_backward(const Context& context, const Run& s) {
+  if (s.state_gradient) kernels::clear(s.state_gradient);
   const auto written = [](const Variable& v) { return v.gradient != nullptr && v.gradient->written; };
   if (!written(s.out.h) && !written(s.out.last_h) && !written(s.out.last_c)) return;
   const bool is_lstm = s.cell == Cell::kLstm;
@@ -217,6 +232,7 @@ void recurrent_backward(const Context& context, const Run& s) {
   for (int64_t t = s.time.steps - 1; t >= 0; --t) {
     start_rows(s.time, t, s.out.last_h, dh);
     if (is_lstm) start_rows(s.time, t, s.out.last_c, dc);
+    keep_state_gradient(s, t, d);
     backward_step(context, s, t, gates, d);
   }
   finish_initial(context.arena, s.time, s.initial_h, s.out.last_h, dh);
@@ -251,6 +267,7 @@ RecurrentWeightSum::RecurrentWeightSum(Context& context, const Parameter& weight
 RecurrentOutput recurrent(Context& context, const RecurrentInput& in) {
   check_input(in);
   Run s{in.cell, in.reset_after, in.x, in.initial_h, in.initial_c, in.weight, in.bias};
+  s.state_gradient = in.state_gradient;
   s.sum = in.sum != nullptr ? *in.sum : RecurrentWeightSum(context, in.weight, in.bias, in.cell, in.reset_after);
   assert(s.sum.state.weight().offset == in.weight.offset && s.sum.candidate.weight().exists() == s.resets_before());
   s.time = time_major(context.arena, in.begin, in.length, in.x.value.rows, in.reversed);

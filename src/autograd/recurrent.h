@@ -29,6 +29,9 @@ struct RecurrentInput {
   bool reversed = false;                    // each sentence runs from its last row to its first
   Variable h;                               // [N, D] where h goes, e.g. one half of a wider value; no value: a new one
   const RecurrentWeightSum* sum = nullptr;  // where the weight gradient is collected; null: it is this call's own
+  // [N, D] where the whole gradient of every state h_t goes, once the tape has run back: what h's readers gave (all that h.gradient holds)
+  // and what came through the later states. 0 in rows of no sentence. No data: not wanted.
+  Tensor state_gradient;
 };
 
 struct RecurrentOutput {

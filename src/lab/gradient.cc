@@ -42,39 +42,45 @@ ModelConfig config_of(const Contender& c, const GradientOptions& o, int length) 
   Settings settings = model_settings(config);
   settings.set_assignment(fmt::format("model.width={}", o.width), "width");
   for (const std::string& s : c.settings) settings.set_assignment(s, c.name);
-  config.tying = Tying::kNone;  // the source has an embedding of its own
-  if (config.rnn.encoder_width > 0) config.rnn.encoder_width = o.width;
+  config.rnn.encoder_width = o.width;
   config.source_vocabulary = config.target_vocabulary = length + 3;
   config.max_positions = std::max(config.max_positions, length + 2);
   return config;
 }
 
-// Every source word is another symbol, so its row of the embedding's gradient is ∂loss/∂x_j alone. The loss is that of the first output
-// word.
-void add_norms(std::vector<double>& norms, const EncoderDecoder& model, uint64_t seed) {
-  const auto length = static_cast<int>(norms.size());
+// Adds sign · ∂/∂h_j of the loss of the first `words` output words to `sum` [length + 1, D]: a row for each source word and the end symbol.
+void add_gradient(std::vector<float>& sum, const EncoderDecoder& model, const std::vector<float>& parameters,
+                  const std::vector<int32_t>& symbols, int words, float sign) {
+  const PackedRows source = pack_source(std::vector<std::vector<int32_t>>{symbols});
+  PackedTarget target = pack_target(std::vector<std::vector<int32_t>>{{symbols.begin(), symbols.begin() + words - 1}});
+  target.labels.back() = symbols[static_cast<size_t>(words - 1)];  // a word, not the end
+  std::vector<float> gradients(parameters.size()), part(sum.size());
+  Arena arena;
+  Tape tape;
+  Context context{arena, parameters.data(), &tape, gradients.data()};
+  PairBatch batch{source, target, {}, {}};
+  const int64_t width = static_cast<int64_t>(sum.size()) / source.rows();
+  batch.encoder_gradient = {part.data(), source.rows(), width, width};
+  model.loss(context, batch);
+  tape.backward();
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += sign * part[i];
+}
+
+// Adds the norm of every word's gradient. The loss of one output word is that of all up to it less that of those before it.
+void add_norms(std::vector<double>& norms, const EncoderDecoder& model, int word, uint64_t seed) {
   std::vector<int32_t> symbols(norms.size());
   std::iota(symbols.begin(), symbols.end(), 3);
   Rng rng(hash_words(seed, 11));
   rng.shuffle(symbols);
-  const PackedRows source = pack_source(std::vector<std::vector<int32_t>>{symbols});
-  PackedTarget target = pack_target(std::vector<std::vector<int32_t>>{{}});
-  target.labels = {symbols.front()};  // after START: the one label
-
-  std::vector<float> parameters(static_cast<size_t>(model.layout().size())), gradients(parameters.size());
+  std::vector<float> parameters(static_cast<size_t>(model.layout().size()));
   model.layout().initialise(parameters.data(), seed);
-  Arena arena;
-  Tape tape;
-  Context context{arena, parameters.data(), &tape, gradients.data()};
-  model.loss(context, {source, target, {}, {}});
-  tape.backward();
-
-  const auto& entries = model.layout().entries();
-  const auto table = std::find_if(entries.begin(), entries.end(), [](const auto& e) { return e.name == "encoder.embedding.weight"; });
-  const Tensor rows = context.gradient(table->parameter);
-  for (int k = 0; k < length; ++k) {  // k words before the end
-    const float* row = rows.row(symbols[static_cast<size_t>(length - 1 - k)]);
-    norms[static_cast<size_t>(k)] += std::sqrt(std::inner_product(row, row + rows.columns, row, 0.0));
+  const auto width = static_cast<size_t>(model.config().width);
+  std::vector<float> gradient((norms.size() + 1) * width);
+  add_gradient(gradient, model, parameters, symbols, word, 1);
+  if (word > 1) add_gradient(gradient, model, parameters, symbols, word - 1, -1);
+  for (size_t k = 0; k < norms.size(); ++k) {  // k words before the end
+    const float* row = gradient.data() + (norms.size() - 1 - k) * width;
+    norms[k] += std::sqrt(std::inner_product(row, row + width, row, 0.0));
   }
 }
 
@@ -98,14 +104,16 @@ GradientResult run_gradient(const GradientOptions& o) {
   const int length = o.run.full ? std::max(o.length, 200) : o.length, sentences = o.run.full ? std::max(o.sentences, 32) : o.sentences;
   check(length >= 2 && length <= 10000 && sentences >= 1 && o.width >= 8,
         "gradient: expected 2 to 10000 words, a sentence and a width of 8 or more");
-  GradientResult r{length, sentences, {}};
+  check(o.word >= 1 && o.word <= length, "gradient: expected an output word from 1 to {}, the length of the source, found {}", length,
+        o.word);
+  GradientResult r{length, sentences, o.word, {}};
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   const std::vector<Contender> all = contenders();
   for (const Contender& c : all) {
     o.run.tell(static_cast<double>(r.rows.size()) / static_cast<double>(all.size()), c.name);
     const auto model = make_model(config_of(c, o, length));
     std::vector<std::vector<double>> norms(static_cast<size_t>(sentences), std::vector<double>(static_cast<size_t>(length)));
-    workers.run(sentences, [&](int s, int) { add_norms(norms[static_cast<size_t>(s)], *model, hash_words(o.run.seed, s)); });
+    workers.run(sentences, [&](int s, int) { add_norms(norms[static_cast<size_t>(s)], *model, o.word, hash_words(o.run.seed, s)); });
     GradientRow row{c.name, c, std::vector<double>(static_cast<size_t>(length)), 0, 0, theory(c)};
     for (const auto& one : norms) {
       for (size_t k = 0; k < one.size(); ++k) row.norms[k] += one[k] / sentences;
@@ -119,13 +127,17 @@ GradientResult run_gradient(const GradientOptions& o) {
 LabReport report_of(const GradientResult& r) {
   LabReport report{
       "How much gradient arrives at a source word?",
-      "The loss of the first output word, and what of it arrives at each word of the source: without attention it passes every step of the "
-      "encoder between the word and the end, with attention one weight.",
+      "The loss of one output word, and what of it arrives at the encoder's state of each word of the source: without attention it passes "
+      "every step between the two, with attention one weight.",
       {}};
   LabSection s{
       "Norm of the gradient against distance",
-      "|∂loss_1 / ∂x_j|     x_j: embedding of source word j, the only way into h_j\ndistance: steps from word j to the end of the source",
-      {fmt::format("Parameters at their first values, encoders read from the first word to the last; mean over {} sentences of {} words.",
+      fmt::format(
+          "|∂loss_{0} / ∂h_j|     h_j: the encoder's output for source word j\ndistance: steps from word j to the end of the source, and "
+          "{0} of the output",
+          r.word),
+      {fmt::format("Parameters at their first values, encoders read from the first word to the last; mean over {} sentences of {} words. "
+                   "All ways from h_j to the output word count: through the later states of the encoder, and through the attention.",
                    r.sentences, r.length)},
       {},
       {}};
@@ -141,11 +153,13 @@ LabReport report_of(const GradientResult& r) {
                       fmt::format("{:.2f}", row.theory)});
     lines.push_back({row.name, {}, {}});
     for (size_t k = 0; k < row.norms.size(); ++k)
-      lines.back().x.push_back(static_cast<double>(k + 1)), lines.back().y.push_back(row.norms[k]);
+      lines.back().x.push_back(static_cast<double>(k) + r.word), lines.back().y.push_back(row.norms[k]);
   }
   s.tables.push_back(t);
   s.figures.push_back(
-      {curves_svg({.title = "Gradient of the first output word", .x_label = "distance in words", .y_label = "norm", .log_y = true}, lines),
+      {curves_svg(
+           {.title = fmt::format("Gradient of output word {}", r.word), .x_label = "distance in words", .y_label = "norm", .log_y = true},
+           lines),
        ""});
   report.sections.push_back(s);
   return report;
@@ -162,7 +176,7 @@ nlohmann::ordered_json to_json(const GradientResult& r) {
                     {"factor_per_step", row.decay},
                     {"factor_by_theory", row.theory}});
   }
-  return {{"experiment", "gradient"}, {"length", r.length}, {"sentences", r.sentences}, {"rows", rows}};
+  return {{"experiment", "gradient"}, {"length", r.length}, {"sentences", r.sentences}, {"output_word", r.word}, {"rows", rows}};
 }
 
 }  // namespace jumok

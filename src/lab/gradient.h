@@ -1,5 +1,5 @@
-// jumok lab gradient: what arrives at a source word from the loss of an output word, against the way between them (Bengio 1994; Bahdanau
-// 2015 §1): without attention it goes back through every step of the encoder, with attention it goes there at once.
+// jumok lab gradient: what arrives at the encoder's state of a source word from the loss of an output word, against the way between them
+// (Bengio 1994; Bahdanau 2015 §1): without attention it goes back through every step of the encoder, with attention it goes there at once.
 #pragma once
 
 #include <string>
@@ -13,10 +13,11 @@ struct GradientOptions {
   int length = 80;    // source words; 200 with run.full
   int sentences = 8;  // each with parameters of its own; norms are averaged; 32 with run.full
   int width = 64;
+  int word = 1;  // the output word, from 1
   LabRun run;
 };
 
-// Norm of ∂loss/∂x_j for the loss of the first output word, x_j the embedding of source word j, the only way into h_j.
+// Norm of ∂loss/∂h_j for the loss of one output word; h_j is the encoder's output for source word j (LSTM: h alone, not c).
 struct GradientRow {
   std::string name;
   Contender contender;
@@ -27,7 +28,7 @@ struct GradientRow {
   double theory = 0;  // the factor that the linearised cell has at first values
 };
 struct GradientResult {
-  int length = 0, sentences = 0;
+  int length = 0, sentences = 0, word = 1;
   std::vector<GradientRow> rows;
 };
 GradientResult run_gradient(const GradientOptions& options);

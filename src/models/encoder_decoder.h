@@ -23,6 +23,9 @@ struct PairBatch {
   double attention_dropout = 0;                        // on attention weights
   double smoothing = 0;                                // of the labels
   AttentionMaps* maps = nullptr;                       // wanted weights, or null
+  // [Ns, width of h_j] where ∂loss/∂h_j goes once the tape has run back, h_j the encoder's outputs (of a recurrent encoder the states of
+  // its last layer, with what reaches them through later ones); no data: not wanted.
+  Tensor encoder_gradient;
   std::span<const int32_t> forbidden;  // of nll: symbols left out of the normalisation unless they are the label, as in a search
 };
 

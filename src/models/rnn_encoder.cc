@@ -1,6 +1,7 @@
 #include "models/rnn_encoder.h"
 
 #include "autograd/rows.h"
+#include "base/error.h"
 
 namespace jumok {
 
@@ -20,20 +21,24 @@ RnnEncoder::RnnEncoder(ParameterLayout& layout, const ModelConfig& config) {
   }
 }
 
-RnnEncoded RnnEncoder::operator()(Context& context, Variable x, std::span<const int32_t> begin, std::span<const int32_t> length,
-                                  const RowDropout& dropout) const {
+RnnEncoded RnnEncoder::operator()(Context& context, Variable x, const RnnSource& source) const {
+  check(!source.state_gradient || source.state_gradient.columns == width_,
+        "encoder: expected a place of {} columns for the gradient of its states, found {}", width_, source.state_gradient.columns);
   RnnEncoded out;
-  const auto input = [&](const Recurrent& layer, const Variable& rows) {
+  // `direction` 0: forward, 1: backward, whose states stand behind each other in a row.
+  const auto input = [&](const Recurrent& layer, const Variable& rows, int64_t direction, bool is_last) {
     RecurrentInput in = layer.over(layer.input(context, rows));
-    in.begin = begin;
-    in.length = length;
+    in.begin = source.begin;
+    in.length = source.length;
+    if (is_last && source.state_gradient) in.state_gradient = source.state_gradient.column_slice(direction * layer.width(), layer.width());
     return in;
   };
   for (size_t l = 0; l < layers_.size(); ++l) {
     const Variable below = x;
-    RecurrentInput forward = input(layers_[l].forward, x);
+    const bool is_last = l + 1 == layers_.size();
+    RecurrentInput forward = input(layers_[l].forward, x, 0, is_last);
     if (bidirectional_) {
-      const BidirectionalOutput both = bidirectional(context, forward, input(layers_[l].backward, x));
+      const BidirectionalOutput both = bidirectional(context, forward, input(layers_[l].backward, x, 1, is_last));
       x = both.h;
       out.last_h.push_back(concat_columns(context, {both.forward.last_h, both.backward.last_h}));
       if (both.forward.last_c.value) out.last_c.push_back(concat_columns(context, {both.forward.last_c, both.backward.last_c}));
@@ -47,7 +52,7 @@ RnnEncoded RnnEncoder::operator()(Context& context, Variable x, std::span<const 
       out.summary = one.last_h;
     }
     if (residual_ && l > 0) x = sum(context, x, below);
-    x = drop(context, x, context.next_dropout(dropout.row_keys, dropout.rate));
+    x = drop(context, x, context.next_dropout(source.dropout.row_keys, source.dropout.rate));
   }
   out.states = x;
   return out;

@@ -15,6 +15,12 @@ struct RnnEncoded {
   Variable summary;                      // [B, ·] the state that has read all: ←h_1 of the last layer, or the one direction's last state
 };
 
+struct RnnSource {
+  std::span<const int32_t> begin, length;  // [B] the rows of each sentence
+  RowDropout dropout;
+  Tensor state_gradient;  // [Ns, encoder width] where ∂loss/∂h_j goes, later states of the last layer counted; no data: not wanted
+};
+
 class RnnEncoder {
  public:
   RnnEncoder() = default;
@@ -22,9 +28,8 @@ class RnnEncoder {
 
   int64_t summary_width() const { return bidirectional_ ? width_ / 2 : width_; }
 
-  // x [Ns, D] embedded sources; begin, length [B] their rows.
-  RnnEncoded operator()(Context& context, Variable x, std::span<const int32_t> begin, std::span<const int32_t> length,
-                        const RowDropout& dropout) const;
+  // x [Ns, D] embedded sources.
+  RnnEncoded operator()(Context& context, Variable x, const RnnSource& source) const;
 
  private:
   struct Layer {

@@ -180,8 +180,8 @@ std::vector<std::string> Seq2Seq::source_attentions() const {
   return {kAttentionName};
 }
 
-RnnEncoded Seq2Seq::encode(Context& context, const PackedRows& source, const RowDropout& dropout) const {
-  return encoder_(context, embed(context, embeddings_.source, source, dropout), source.begin, source.length, dropout);
+RnnEncoded Seq2Seq::encode(Context& context, const PackedRows& source, const RowDropout& dropout, const Tensor& state_gradient) const {
+  return encoder_(context, embed(context, embeddings_.source, source, dropout), {source.begin, source.length, dropout, state_gradient});
 }
 
 Variable Seq2Seq::embed_target(Context& context, const PackedRows& target, const RowDropout& dropout) const {
@@ -200,7 +200,7 @@ Variable Seq2Seq::hidden(Context& context, const PairBatch& batch) const {
     map = empty_map(kAttentionName, decoder_.attention_heads(), batch);
     target.map = &map;
   }
-  const RnnEncoded source = encode(context, batch.source, dropout(batch.dropout, batch.source_keys));
+  const RnnEncoded source = encode(context, batch.source, dropout(batch.dropout, batch.source_keys), batch.encoder_gradient);
   target.embedded = embed_target(context, batch.target.input, target.dropout);
   target.pass = decoder_.start(context, source);
   target.state = decoder_.first_state(context, source, target.pass);

@@ -20,7 +20,8 @@ class Seq2Seq : public EncoderDecoder {
   std::unique_ptr<Stepper> start(const float* parameters, const PackedRows& source) const override;
 
   // The parts that the stepper shares.
-  RnnEncoded encode(Context& context, const PackedRows& source, const RowDropout& dropout) const;
+  // state_gradient as in RnnSource.
+  RnnEncoded encode(Context& context, const PackedRows& source, const RowDropout& dropout, const Tensor& state_gradient = {}) const;
   Variable embed_target(Context& context, const PackedRows& target, const RowDropout& dropout) const;
   const RnnDecoder& decoder() const { return decoder_; }
   const Parameter& output_weight() const { return embeddings_.output; }

@@ -1,8 +1,29 @@
 #include "models/transformer.h"
 
+#include <algorithm>
+
+#include "base/error.h"
 #include "models/embeddings.h"
 
 namespace jumok {
+namespace {
+
+// Recorded behind the encoder, so that it runs back when the gradient of its output is complete.
+void keep_gradient(Context& context, const Variable& memory, const Tensor& to) {
+  check(to.rows == memory.value.rows && to.columns == memory.value.columns,
+        "encoder: expected a place [{}, {}] for the gradient of its output, found [{}, {}]", memory.value.rows, memory.value.columns,
+        to.rows, to.columns);
+  context.tape->record([memory, to] {
+    for (int64_t r = 0; r < to.rows; ++r) {
+      if (memory.gradient->written)
+        std::copy_n(memory.gradient->tensor.row(r), to.columns, to.row(r));
+      else
+        std::fill_n(to.row(r), to.columns, 0.0f);
+    }
+  });
+}
+
+}  // namespace
 
 Transformer::Transformer(const ModelConfig& config) : config_(config) {
   config_.validate();
@@ -59,6 +80,7 @@ Variable Transformer::decode(Context& context, const std::vector<Variable>& memo
 Variable Transformer::hidden(Context& context, const PairBatch& batch) const {
   const DropoutRates rates{batch.dropout, batch.attention_dropout};
   const Variable memory = encode(context, transformer_rows(batch.source, batch.source_keys, rates), batch.maps);
+  if (batch.encoder_gradient && context.tape != nullptr) keep_gradient(context, memory, batch.encoder_gradient);
   return decode(context, project_memory(context, memory), batch.source, transformer_rows(batch.target.input, batch.target_keys, rates),
                 batch.maps);
 }

@@ -9,19 +9,10 @@
 #include "base/error.h"
 #include "jumok/metrics.h"
 #include "report/curves.h"
+#include "text/unicode.h"
 
 namespace jumok {
 namespace {
-
-std::vector<std::string> words_of(const std::string& line) {
-  std::vector<std::string> words;
-  for (size_t i = 0; i < line.size();) {
-    const size_t end = std::min(line.find(' ', i), line.size());
-    if (end > i) words.push_back(line.substr(i, end - i));
-    i = end + 1;
-  }
-  return words;
-}
 
 std::vector<int> lengths_of(const BottleneckOptions& o) {
   if (o.run.full) return {5, 10, 20, 30, 40, 60, 80, 100};
@@ -44,25 +35,23 @@ LabText text_of(const BottleneckOptions& o, Task task) {
   return text;
 }
 
-std::vector<std::pair<int, int>> ranges_of(const BottleneckOptions& o) {
+std::vector<std::pair<int, int>> ranges_of(const BottleneckOptions& o, const LabText& text) {
+  constexpr int kRanges = 5;
   std::vector<std::pair<int, int>> ranges;
   if (!o.files.given()) {
     for (const int n : lengths_of(o)) ranges.push_back({n, n});
     return ranges;
   }
+  std::vector<int> words;
+  for (const std::string& line : text.test_source) words.push_back(static_cast<int>(split_words(line).size()));
   int from = 1;
-  for (const int edge : o.bins) ranges.push_back({from, edge}), from = edge + 1;
+  for (const int edge : o.bins.empty() ? even_bins(words, kRanges) : o.bins) ranges.push_back({from, edge}), from = edge + 1;
   ranges.push_back({from, std::numeric_limits<int>::max()});
   return ranges;
 }
 
 TrainingBudget budget_of(const BottleneckOptions& o, int longest) {
-  TrainingBudget b;
-  b.updates = o.updates * (o.run.full ? 10 : 1);
-  b.width = o.run.full && o.width == 64 ? 256 : o.width;
-  b.batch_tokens = o.batch_tokens;
-  if (o.files.given()) b.subwords = "unigram";
-  b.settings = o.settings;
+  TrainingBudget b = o.budget();
   if (longest >= 256) b.settings.push_back(fmt::format("train.max-length={}", longest + 1));
   return b;
 }
@@ -75,12 +64,12 @@ std::string range_name(const LengthPoint& p) {
 double value_of(const LengthPoint& p, bool own_text) { return own_text ? p.bleu : 100 * p.exact; }
 
 LabTable table(const BottleneckPart& part, const char* caption, double (*value)(const LengthPoint&)) {
-  LabTable t{caption, {"source words"}, {}};
+  LabTable t{caption, {"source words", "lines"}, {}};
   for (const BottleneckRow& row : part.rows) t.header.push_back(row.trained.contender.name);
   for (size_t i = 0; i < part.rows.front().points.size(); ++i) {
     const LengthPoint& first = part.rows.front().points[i];
     if (first.lines == 0) continue;
-    t.rows.push_back({fmt::format("{}", range_name(first))});
+    t.rows.push_back({range_name(first), std::to_string(first.lines)});
     for (const BottleneckRow& row : part.rows) t.rows.back().push_back(fmt::format("{:.1f}", value(row.points[i])));
   }
   return t;
@@ -121,8 +110,20 @@ std::vector<Contender> bottleneck_contenders() {
           {"transformer", "transformer-tiny", {}}};
 }
 
+std::vector<int> even_bins(std::vector<int> lengths, int count) {
+  std::erase(lengths, 0);
+  std::sort(lengths.begin(), lengths.end());
+  std::vector<int> ends;
+  for (int i = 1; i < count && !lengths.empty(); ++i) {
+    const auto n = static_cast<size_t>(count);
+    const int end = lengths[(lengths.size() * static_cast<size_t>(i) + n - 1) / n - 1];  // the first i / count of the lines
+    if ((ends.empty() || end > ends.back()) && end < lengths.back()) ends.push_back(end);
+  }
+  return ends;
+}
+
 double words_in_place(const std::string& output, const std::string& reference) {
-  const auto a = words_of(output), b = words_of(reference);
+  const auto a = split_words(output), b = split_words(reference);
   if (b.empty()) return a.empty() ? 1 : 0;
   size_t same = 0;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) same += a[i] == b[i] ? 1 : 0;
@@ -133,7 +134,7 @@ LengthPoint quality_at(const LabText& text, const std::vector<std::string>& outp
   LengthPoint p{shortest, longest};
   std::vector<std::string> chosen, references;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto n = static_cast<int>(words_of(text.test_source[i]).size());
+    const auto n = static_cast<int>(split_words(text.test_source[i]).size());
     if (n < shortest || n > longest) continue;
     chosen.push_back(outputs[i]);
     references.push_back(text.test_target[i]);
@@ -157,7 +158,7 @@ BottleneckResult run_bottleneck(const BottleneckOptions& o) {
   } else {
     for (const Task task : o.tasks) texts.push_back(text_of(o, task));
   }
-  const auto ranges = ranges_of(o);
+  const auto ranges = ranges_of(o, texts.front());
   const TrainingBudget budget = budget_of(o, o.files.given() ? 0 : ranges.back().second);
   BottleneckResult r{o.files.given(), budget.width, {}};
   const std::vector<Contender> contenders = bottleneck_contenders();

@@ -9,17 +9,13 @@
 
 namespace jumok {
 
-struct BottleneckOptions {
+// Pairs: test_pairs for each length; of own text all test lines count. Instead of one task there are `tasks`.
+struct BottleneckOptions : TrainingPlan {
+  BottleneckOptions() { training_pairs = 30000, test_pairs = 50, batch_tokens = 2048; }
   std::vector<Task> tasks = {Task::kCopy, Task::kReverse};
   std::vector<int> lengths = {5, 10, 15, 20, 30};  // of the tests; training draws lengths up to the greatest. With run.full 5 … 100
-  LabFiles files;                                  // own text instead: BLEU by the length of the source
-  std::vector<int> bins = {10, 20, 30, 40, 60};    // of own text: source words up to each, and what is longer
-  int training_pairs = 30000, test_pairs = 50;     // pairs for each length; of own text all test lines count
-  int64_t updates = 500;                           // of each; 10 times as many with run.full
-  int width = 64;                                  // 256 with run.full
-  int batch_tokens = 2048;
-  std::vector<std::string> settings;
-  LabRun run;
+  // Of own text: source words up to each, and what is longer; empty: five ranges with about as many test lines each.
+  std::vector<int> bins;
 };
 
 // Quality of one mechanism at one length.
@@ -45,6 +41,8 @@ struct BottleneckResult {
 };
 BottleneckResult run_bottleneck(const BottleneckOptions& options);
 
+// Ends of at most `count` ranges of lengths with about as many of `lengths` each; the last range has none. Lengths of 0 are left out.
+std::vector<int> even_bins(std::vector<int> lengths, int count);
 // No attention, Bahdanau, Luong general, Transformer.
 std::vector<Contender> bottleneck_contenders();
 // Share of the reference's words that the output has at the same place, from 0 to 1; 1 where both are empty.

@@ -19,11 +19,6 @@ size_t example_of(const LabText& text) {
   return 0;
 }
 
-LabText text_of(const CompareOptions& o) {
-  if (o.files.given()) return file_text(o.files, o.test_pairs);
-  return task_text({o.task, 3, 12, o.run.seed, false}, o.training_pairs, o.test_pairs);
-}
-
 }  // namespace
 
 std::vector<Contender> all_mechanisms(int half_width) {
@@ -67,14 +62,8 @@ std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names, 
 CompareResult run_compare(const CompareOptions& o) {
   // The paper's D = 10 would cover the whole of a task's short sentences.
   const std::vector<Contender> contenders = choose_mechanisms(o.only, o.files.given() ? 10 : 3);
-  const LabText text = text_of(o);
-  TrainingBudget budget;
-  budget.updates = o.seconds > 0 ? 0 : o.updates * (o.run.full ? 10 : 1);
-  budget.seconds = o.seconds;
-  budget.width = o.run.full && o.width == 64 ? 256 : o.width;
-  budget.batch_tokens = o.batch_tokens;
-  if (o.files.given()) budget.subwords = "unigram";
-  budget.settings = o.settings;
+  const LabText text = o.text();
+  const TrainingBudget budget = o.budget();
   const TrainingGround ground(text, budget, o.run);
 
   CompareResult r;

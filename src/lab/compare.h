@@ -8,17 +8,8 @@
 
 namespace jumok {
 
-struct CompareOptions {
-  LabFiles files;  // own text instead of a task
-  Task task = Task::kDates;
-  int training_pairs = 20000, test_pairs = 300;  // of the task; of own text so many test lines at most
-  int64_t updates = 500;                         // of each mechanism; 10 times as many with run.full
-  double seconds = 0;                            // of each, instead of updates; 0: updates count
-  int width = 64;                                // model.width of all; 0: each preset's own. With run.full 256
-  int batch_tokens = 1024;
-  std::vector<std::string> settings;  // over all contenders'
-  std::vector<std::string> only;      // names of mechanisms; empty: all
-  LabRun run;
+struct CompareOptions : TrainingPlan {
+  std::vector<std::string> only;  // names of mechanisms; empty: all
 };
 
 // Every mechanism of the project as (preset, settings), in the order of the literature. half_width: D of the local windows.

@@ -43,12 +43,15 @@ struct LabText {
   std::string name;  // "dates", or the names of the files
   std::vector<std::string> source, target, test_source, test_target;
   std::vector<GoldAlignment> gold;
+  JudgedLinks judged = JudgedLinks::kEitherAnnotated;  // the tasks' gold leaves out words that stand for nothing
 };
 LabText task_text(const TaskOptions& options, int training_pairs, int test_pairs);
 // From files of sentences; at most `test_lines` of the test (0: all).
 struct LabFiles {
   std::filesystem::path source, target, test_source, test_target;
-  bool given() const { return !source.empty() || !target.empty() || !test_source.empty() || !test_target.empty(); }
+  std::filesystem::path gold;  // true word links of the test lines, all of which are judged; empty: none
+  GoldFormat gold_format = GoldFormat::kRecognised;
+  bool given() const { return !source.empty() || !target.empty() || !test_source.empty() || !test_target.empty() || !gold.empty(); }
 };
 LabText file_text(const LabFiles& files, int test_lines);
 

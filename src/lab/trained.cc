@@ -50,6 +50,23 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, ignored);
 }
 
+LabText TrainingPlan::text() const {
+  if (files.given()) return file_text(files, test_pairs);
+  return task_text({task, 3, 12, run.seed, false}, training_pairs, test_pairs);
+}
+
+TrainingBudget TrainingPlan::budget() const {
+  constexpr int kQuickWidth = 64, kFullWidth = 256, kMore = 10;
+  TrainingBudget b;
+  b.updates = seconds > 0 ? 0 : updates * (run.full ? kMore : 1);
+  b.seconds = seconds;
+  b.width = run.full && width == kQuickWidth ? kFullWidth : width;
+  b.batch_tokens = batch_tokens;
+  if (files.given()) b.subwords = "unigram";
+  b.settings = settings;
+  return b;
+}
+
 TrainingGround::TrainingGround(const LabText& text, const TrainingBudget& budget, const LabRun& run)
     : text_(text), budget_(budget), run_(run) {
   write_file(folder_.path() / "source", joined(text.source));
@@ -144,7 +161,7 @@ Quality judge(const fs::path& model, const LabText& text, int threads) {
     links.emplace_back();
     for (const auto& [s, t] : a.links) links.back().push_back({s, t});
   }
-  q.aer = alignment_error_rate(links, text.gold, JudgedLinks::kEitherAnnotated).error_rate;
+  q.aer = alignment_error_rate(links, text.gold, text.judged).error_rate;
   return q;
 }
 

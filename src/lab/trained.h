@@ -27,6 +27,22 @@ struct TrainingBudget {
   std::vector<std::string> settings;  // over those of every contender
 };
 
+// What an experiment trains on and for how long. Each has numbers of its own over these.
+struct TrainingPlan {
+  Task task = Task::kDates;
+  LabFiles files;                                // own text instead of a task
+  int training_pairs = 20000, test_pairs = 300;  // of the task; of own text so many test lines at most
+  int64_t updates = 500;                         // of each model; 10 times as many with run.full
+  double seconds = 0;                            // of each, instead of updates; 0: updates count
+  int width = 64;                                // model.width of all; 0: each preset's own. 256 with run.full
+  int batch_tokens = 1024;
+  std::vector<std::string> settings;  // over those of every contender
+  LabRun run;
+
+  LabText text() const;
+  TrainingBudget budget() const;
+};
+
 struct CurvePoint {
   double update = 0, seconds = 0, loss = 0;  // mean -log p per symbol in training, with dropout
 };

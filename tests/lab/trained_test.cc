@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "lab/bottleneck.h"
 #include "lab/compare.h"
 #include "lab/gradient.h"
@@ -74,6 +75,100 @@ TEST(Compare, EveryMechanismOfTheTableIsThere) {
   EXPECT_TRUE(to_json(r)["mechanisms"][0]["aer"].is_null());
 }
 
+// Own text: lines of digits, with true links that make the alignment error rate known whatever the model does.
+class OwnText : public testing::Test {
+ protected:
+  OwnText() {
+    std::string lines, all_possible;
+    for (int i = 0; i < 40; ++i) lines += std::to_string(i % 7) + " " + std::to_string(i % 5) + (i % 3 == 0 ? "\n" : " 8 9\n");
+    for (int i = 0; i < 40; ++i) {
+      const int words = i % 3 == 0 ? 2 : 4;
+      for (int s = 0; s < words; ++s) {
+        for (int t = 0; t < words; ++t) all_possible += fmt::format("{}?{} ", s, t);
+      }
+      all_possible += "\n";
+    }
+    files_.source = files_.target = files_.test_source = files_.test_target = write("text", lines);
+    possible_ = write("possible", all_possible);
+    none_ = write("none", std::string(40, '\n'));
+    naacl_ = write("naacl", "1 1 1 S\n2 1 2 P\n");
+  }
+  std::filesystem::path write(const std::string& name, const std::string& text) {
+    write_file(folder_.path() / name, text);
+    return folder_.path() / name;
+  }
+  template <typename Options>
+  void make_small(Options& o) const {
+    o.files = files_;
+    o.updates = 2;
+    o.width = 16;
+    o.batch_tokens = 64;
+    o.test_pairs = 9;
+    o.run.threads = 1;
+  }
+  double error_rate(const std::filesystem::path& gold) const {
+    CompareOptions o;
+    make_small(o);
+    o.only = {"none, initial state", "luong dot"};
+    o.files.gold = gold;
+    const CompareResult r = run_compare(o);
+    EXPECT_TRUE(std::isnan(r.rows[0].quality.aer));
+    EXPECT_EQ(r.test_pairs, 9);
+    return r.rows[1].quality.aer;
+  }
+
+  ScratchFolder folder_;
+  LabFiles files_;
+  std::filesystem::path possible_, none_, naacl_;
+};
+
+// AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|): no link is wrong where all are possible and none sure, every one where there are none.
+TEST_F(OwnText, TheGoldOfTheUserDecidesTheAlignmentErrorRate) {
+  EXPECT_EQ(error_rate(possible_), 0);
+  EXPECT_EQ(error_rate(none_), 1);
+}
+
+TEST_F(OwnText, GoldIsReadInItsFormAndMustFitTheTests) {
+  files_.gold = naacl_;
+  LabText text = file_text(files_, 5);
+  ASSERT_EQ(text.gold.size(), 5u);
+  EXPECT_EQ(text.gold[0].sure, (std::vector<AlignmentLink>{{0, 0}}));
+  EXPECT_EQ(text.gold[1].possible, (std::vector<AlignmentLink>{{0, 1}}));
+  EXPECT_EQ(text.judged, JudgedLinks::kAll);
+  files_.gold_format = GoldFormat::kPharaoh;
+  EXPECT_THROW(file_text(files_, 5), Error);
+  files_.gold_format = GoldFormat::kRecognised;
+  files_.gold = write("short", "0-0\n");
+  EXPECT_THROW(file_text(files_, 5), Error);
+  files_.gold = write("beyond", "0-7\n" + std::string(39, '\n'));
+  EXPECT_THROW(file_text(files_, 5), Error);
+  LabFiles alone;
+  alone.gold = none_;
+  EXPECT_THROW(file_text(alone, 5), Error);
+}
+
+TEST_F(OwnText, TheBottlenecksRangesHoldEveryTestLineOnce) {
+  BottleneckOptions o;
+  make_small(o);
+  const BottleneckResult r = run_bottleneck(o);
+  ASSERT_EQ(r.parts.size(), 1u);
+  for (const BottleneckRow& row : r.parts[0].rows) {
+    ASSERT_EQ(row.points.size(), 2u);  // there are two lengths only
+    EXPECT_EQ(row.points[0].longest, 2);
+    EXPECT_EQ(row.points[0].lines, 14);
+    EXPECT_EQ(row.points[1].lines, 26);
+  }
+}
+
+TEST(Bottleneck, FiveRangesHaveAboutAsManyLinesEach) {
+  std::vector<int> lengths;
+  for (int n = 1; n <= 100; ++n) lengths.push_back(n);
+  EXPECT_EQ(even_bins(lengths, 5), (std::vector<int>{20, 40, 60, 80}));
+  EXPECT_EQ(even_bins({0, 3, 3, 3, 3, 3, 3, 9}, 5), (std::vector<int>{3}));
+  EXPECT_EQ(even_bins({4, 4, 4}, 5), std::vector<int>());
+  EXPECT_EQ(even_bins({}, 5), std::vector<int>());
+}
+
 TEST(Bottleneck, WordsInPlaceByHand) {
   EXPECT_DOUBLE_EQ(words_in_place("1 2 3", "1 2 3"), 1);
   EXPECT_DOUBLE_EQ(words_in_place("1 3 2", "1 2 3 4"), 0.25);
@@ -139,6 +234,23 @@ TEST(Gradient, FallsWithDistanceOnlyWithoutAttention) {
   }
 }
 
+// A later output word is further from every source word by its steps, and its gradient is that of its own loss alone.
+TEST(Gradient, ALaterWordIsFurtherAway) {
+  GradientOptions o;
+  o.length = 20;
+  o.sentences = 2;
+  const GradientResult first = run_gradient(o);
+  o.word = 8;
+  const GradientResult later = run_gradient(o);
+  EXPECT_EQ(later.rows[2].name, "none, GRU");
+  EXPECT_LT(later.rows[2].norms.front(), 0.3 * first.rows[2].norms.front());  // 0.75^7 = 0.13 by theory
+  EXPECT_GT(later.rows[2].norms.front(), 0.03 * first.rows[2].norms.front());
+  EXPECT_EQ(later.rows[5].name, "transformer");
+  EXPECT_GT(later.rows[5].norms.front(), 0.5 * first.rows[5].norms.front());
+  o.word = 21;
+  EXPECT_THROW(run_gradient(o), Error);
+}
+
 // Two heads on two keys by hand: (1/2, 1/2) has 1 bit, (1, 0) none; their divergence is H(3/4, 1/4) - 1/2 = 0.3113 bits.
 TEST(Heads, EntropyAndDivergenceByHand) {
   HeadSums sums;
@@ -146,6 +258,7 @@ TEST(Heads, EntropyAndDivergenceByHand) {
   const HeadShape s = sums.mean();
   EXPECT_NEAR(s.entropy, 0.5, 1e-6);
   EXPECT_NEAR(s.divergence, 0.311278, 1e-6);
+  EXPECT_NEAR(s.largest, 0.75, 1e-6);
   HeadSums apart;
   apart.add({{0, 1}, {1, 0}}, 2);
   EXPECT_NEAR(apart.mean().divergence, 1, 1e-6);
@@ -169,13 +282,13 @@ TEST(Heads, AllHaveTheSameParameters) {
   ASSERT_EQ(r.rows.size(), 2u);
   EXPECT_EQ(r.rows[0].trained.parameters, r.rows[1].trained.parameters);
   for (const HeadsRow& row : r.rows) {
-    for (const HeadShape& s : {row.encoder, row.decoder, row.source}) {
+    for (const HeadShape& s : {row.shapes.encoder, row.shapes.decoder, row.shapes.source}) {
       EXPECT_GT(s.entropy, 0);
       EXPECT_LE(s.entropy, s.possible + 1e-6);
     }
   }
-  EXPECT_EQ(r.rows[0].source.divergence, 0);
-  EXPECT_GT(r.rows[1].source.divergence, 0);
+  EXPECT_EQ(r.rows[0].shapes.source.divergence, 0);
+  EXPECT_GT(r.rows[1].shapes.source.divergence, 0);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "base/workers.h"
 #include "gemm/worker_threads.h"
 #include "jumok/attention.h"
+#include "lab/trained_report.h"
 #include "report/curves.h"
 
 namespace jumok {
@@ -116,6 +117,34 @@ LabSection section(const ScaleResult& r, bool scaled) {
   return s;
 }
 
+LabSection trained_section(const ScaleResult& r) {
+  LabSection s{
+      "Trained with it and without",
+      "",
+      {fmt::format("The same Transformer of one head, d_k = {}, on {}: same data, same budget, same first values.", r.width, r.text)},
+      {},
+      {}};
+  LabTable results{trained_caption(), trained_header(), {}};
+  results.header.insert(results.header.begin(), "scores");
+  LabTable weights{"The weights of the trained models on the test lines: mean largest weight of a query, and entropy in bits.",
+                   {"scores", "largest: encoder", "decoder", "over the source", "entropy: encoder", "decoder", "over the source"},
+                   {}};
+  std::vector<const Trained*> models;
+  for (const ScaleTrained& t : r.trained) {
+    results.rows.push_back(trained_cells(t.trained, t.quality));
+    results.rows.back().insert(results.rows.back().begin(), t.trained.contender.name);
+    weights.rows.push_back({t.trained.contender.name});
+    for (const HeadShape* h : {&t.shapes.encoder, &t.shapes.decoder, &t.shapes.source})
+      weights.rows.back().push_back(fmt::format("{:.3f}", h->largest));
+    for (const HeadShape* h : {&t.shapes.encoder, &t.shapes.decoder, &t.shapes.source})
+      weights.rows.back().push_back(fmt::format("{:.2f}", h->entropy));
+    models.push_back(&t.trained);
+  }
+  s.tables = {results, weights};
+  s.figures.push_back(loss_figure(models));
+  return s;
+}
+
 LabFigure figure(const ScaleResult& r, const char* title, const char* label, double SoftmaxShape::*value) {
   std::vector<Series> series = {{"without", {}, {}}, {"with 1/√d_k", {}, {}}};
   for (const ScaleRow& row : r.rows) {
@@ -131,21 +160,45 @@ nlohmann::ordered_json json_of(const SoftmaxShape& s) {
   return {{"largest_weight", s.largest_weight}, {"share_over_0.99", s.saturated}, {"gradient", s.gradient}, {"entropy_bits", s.entropy}};
 }
 
+// The drawn half takes `begin` of the time.
+void train_both(ScaleResult& r, const ScaleOptions& o, double begin) {
+  const LabText text = o.text();
+  const TrainingBudget budget = o.budget();
+  const TrainingGround ground(text, budget, o.run);
+  r.text = text.name;
+  r.width = budget.width;
+  const double share = (1 - begin) / 2;
+  for (const bool scaled : {true, false}) {
+    Contender c{scaled ? "with 1/√d_k" : "without", "transformer-tiny", {"attention.heads=1"}};
+    if (!scaled) c.settings.push_back("attention.scale=false");
+    ScaleTrained t;
+    t.trained = ground.train(c, begin, begin + 0.95 * share);
+    t.quality = judge(t.trained.model, text, o.run.threads);
+    t.shapes = head_shapes(t.trained.model, text, o.run);
+    r.trained.push_back(std::move(t));
+    begin += share;
+  }
+}
+
 }  // namespace
 
 ScaleResult run_scale(const ScaleOptions& o) {
   check(o.keys >= 1 && o.draws >= 1, "scale: expected at least one key and one draw, found {} and {}", o.keys, o.draws);
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   const int64_t chunks = (static_cast<int64_t>(o.draws) * (o.run.full ? 50 : 1) + kChunk - 1) / kChunk;
-  ScaleResult result{o.keys, chunks * kChunk, {}};
+  check(o.updates == 0 || o.width >= 1, "scale: expected a width of the trained models, found {}", o.width);
+  ScaleResult result{o.keys, chunks * kChunk, {}, {}, 0, {}};
+  constexpr double kDrawn = 0.1;  // of the time, where models are trained too
+  const double drawn = o.updates > 0 ? kDrawn : 1;
   double done = 0, all = 0;
   for (const int w : o.widths) all += w;
   for (const int width : o.widths) {
     check(width >= 1 && width <= 65536, "scale: expected widths of 1 to 65536, found {}", width);
-    o.run.tell(done / all, fmt::format("d_k = {}", width));
+    o.run.tell(drawn * done / all, fmt::format("d_k = {}", width));
     result.rows.push_back(draw_row(width, o.keys, chunks, o.run.seed, workers));
     done += width;
   }
+  if (o.updates > 0) train_both(result, o, drawn);
   return result;
 }
 
@@ -158,9 +211,10 @@ LabReport report_of(const ScaleResult& r) {
       {}};
   report.sections = {section(r, false), section(r, true)};
   report.sections[0].formula = "e_j = q·k_j     Var(e_j) = d_k     p = softmax(e)     ∂p_j/∂e_j = p_j (1 − p_j)";
-  report.sections.back().figures = {figure(r, "The largest weight", "mean largest weight", &SoftmaxShape::largest_weight),
-                                    figure(r, "Draws that are all on one key", "share over 0.99", &SoftmaxShape::saturated),
-                                    figure(r, "Gradient that passes", "mean Σ p(1 − p)", &SoftmaxShape::gradient)};
+  report.sections[1].figures = {figure(r, "The largest weight", "mean largest weight", &SoftmaxShape::largest_weight),
+                                figure(r, "Draws that are all on one key", "share over 0.99", &SoftmaxShape::saturated),
+                                figure(r, "Gradient that passes", "mean Σ p(1 − p)", &SoftmaxShape::gradient)};
+  if (!r.trained.empty()) report.sections.push_back(trained_section(r));
   return report;
 }
 
@@ -170,7 +224,14 @@ nlohmann::ordered_json to_json(const ScaleResult& r) {
     rows.push_back(
         {{"d_k", row.width}, {"score_deviation", row.score_deviation}, {"plain", json_of(row.plain)}, {"scaled", json_of(row.scaled)}});
   }
-  return {{"experiment", "scale"}, {"keys", r.keys}, {"draws", r.draws}, {"rows", rows}};
+  nlohmann::ordered_json trained = nlohmann::ordered_json::array();
+  for (const ScaleTrained& t : r.trained) {
+    nlohmann::ordered_json json = {{"scores", t.trained.contender.name}};
+    json.update(trained_json(t.trained, t.quality));
+    json.update({{"encoder", to_json(t.shapes.encoder)}, {"decoder", to_json(t.shapes.decoder)}, {"source", to_json(t.shapes.source)}});
+    trained.push_back(json);
+  }
+  return {{"experiment", "scale"}, {"keys", r.keys}, {"draws", r.draws}, {"rows", rows}, {"trained", trained}};
 }
 
 }  // namespace jumok

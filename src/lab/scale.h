@@ -5,15 +5,17 @@
 
 #include <vector>
 
-#include "lab/experiment.h"
+#include "lab/head_shapes.h"
+#include "lab/trained.h"
 
 namespace jumok {
 
-struct ScaleOptions {
+// Two Transformers of one head are trained besides, with the division and without; updates 0: none.
+struct ScaleOptions : TrainingPlan {
+  ScaleOptions() { updates = 300; }
   std::vector<int> widths = {1, 4, 16, 64, 128, 256, 512, 1024};  // d_k
   int keys = 8;
   int draws = 4000;  // of a query and its keys, for each width; 50 times as many with run.full
-  LabRun run;
 };
 
 // Means over the draws.
@@ -28,10 +30,19 @@ struct ScaleRow {
   double score_deviation = 0;  // of the plain scores; √d_k is expected
   SoftmaxShape plain, scaled;
 };
+// A model trained with the scale or without, and the weights of its attentions then.
+struct ScaleTrained {
+  Trained trained;
+  Quality quality;
+  HeadShapes shapes;
+};
 struct ScaleResult {
   int keys = 0;
   int64_t draws = 0;
   std::vector<ScaleRow> rows;
+  std::string text;  // what the models were trained on
+  int width = 0;     // of the models, and of their one head
+  std::vector<ScaleTrained> trained;
 };
 ScaleResult run_scale(const ScaleOptions& options);
 

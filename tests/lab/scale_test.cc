@@ -14,6 +14,7 @@ namespace {
 // them are allowed (σ of the largest weight below 0.18, of a share 0.5, of Σp(1-p) below 0.25).
 TEST(Scale, Gives64WideVectorsTheKnownExpectations) {
   ScaleOptions o;
+  o.updates = 0;
   o.widths = {64};
   o.draws = 4000;
   const ScaleResult r = run_scale(o);
@@ -32,6 +33,7 @@ TEST(Scale, Gives64WideVectorsTheKnownExpectations) {
 // What the division is for: with it the softmax looks the same at every width, without it ever sharper.
 TEST(Scale, OnlyScaledScoresAreTheSameAtEveryWidth) {
   ScaleOptions o;
+  o.updates = 0;
   o.widths = {64, 512};
   o.draws = 1500;
   const ScaleResult r = run_scale(o);
@@ -44,6 +46,7 @@ TEST(Scale, OnlyScaledScoresAreTheSameAtEveryWidth) {
 
 TEST(Scale, OneKeyTakesAll) {
   ScaleOptions o;
+  o.updates = 0;
   o.widths = {4};
   o.keys = 1;
   o.draws = 50;
@@ -55,6 +58,7 @@ TEST(Scale, OneKeyTakesAll) {
 
 TEST(Scale, ThreadsDoNotChangeTheNumbersButTheSeedDoes) {
   ScaleOptions o;
+  o.updates = 0;
   o.widths = {16};
   o.draws = 200;
   o.run.threads = 1;
@@ -65,8 +69,33 @@ TEST(Scale, ThreadsDoNotChangeTheNumbersButTheSeedDoes) {
   EXPECT_NE(to_json(run_scale(o)).dump(), one);
 }
 
+// The trained half: one thing differs.
+TEST(Scale, TheTwoModelsDifferInTheScaleAlone) {
+  ScaleOptions o;
+  o.widths = {4};
+  o.draws = 50;
+  o.updates = 2;
+  o.width = 16;
+  o.batch_tokens = 64;
+  o.training_pairs = 40;
+  o.test_pairs = 3;
+  o.run.threads = 1;
+  const ScaleResult r = run_scale(o);
+  ASSERT_EQ(r.trained.size(), 2u);
+  EXPECT_EQ(r.width, 16);
+  EXPECT_EQ(r.trained[0].trained.contender.settings, std::vector<std::string>{"attention.heads=1"});
+  EXPECT_EQ(r.trained[1].trained.contender.settings, (std::vector<std::string>{"attention.heads=1", "attention.scale=false"}));
+  EXPECT_EQ(r.trained[0].trained.parameters, r.trained[1].trained.parameters);
+  // Scores four times as large, first values the same: sharper weights.
+  EXPECT_GT(r.trained[1].shapes.encoder.largest, r.trained[0].shapes.encoder.largest);
+  EXPECT_LT(r.trained[1].shapes.encoder.entropy, r.trained[0].shapes.encoder.entropy);
+  EXPECT_NE(lab_text(report_of(r)).find("Trained with it and without"), std::string::npos);
+  EXPECT_EQ(to_json(r)["trained"].size(), 2u);
+}
+
 TEST(Scale, BadWidthsAreRefused) {
   ScaleOptions o;
+  o.updates = 0;
   o.widths = {0};
   EXPECT_THROW(run_scale(o), Error);
 }

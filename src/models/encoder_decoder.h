@@ -41,11 +41,16 @@ class EncoderDecoder {
   virtual std::vector<std::string> source_attentions() const = 0;
 
   // Σ of the loss over the target rows; with a tape the caller then runs context.tape->backward().
-  virtual OutputLoss loss(Context& context, const PairBatch& batch) const = 0;
+  OutputLoss loss(Context& context, const PairBatch& batch) const;
   // -log p of each label given its predecessors, [Nt] (forced decoding).
-  virtual void nll(Context& context, const PairBatch& batch, float* nll) const = 0;
+  void nll(Context& context, const PairBatch& batch, float* nll) const;
+  virtual const Parameter& output_weight() const = 0;  // [V, D]
   // Encodes the sources and stands ready for the first symbol. `parameters` must outlive the stepper.
   virtual std::unique_ptr<Stepper> start(const float* parameters, const PackedRows& source) const = 0;
+
+ private:
+  // What the output layer reads: [Nt, D].
+  virtual Variable hidden(Context& context, const PairBatch& batch) const = 0;
 };
 
 std::unique_ptr<EncoderDecoder> make_model(const ModelConfig& config);

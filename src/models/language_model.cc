@@ -28,14 +28,4 @@ Variable LanguageModel::hidden(Context& context, const PairBatch& batch) const {
   return decode(context, transformer_rows(batch.target.input, batch.target_keys, {batch.dropout, batch.attention_dropout}), batch.maps);
 }
 
-OutputLoss LanguageModel::loss(Context& context, const PairBatch& batch) const {
-  const Variable h = hidden(context, batch);
-  return output_loss(context, {h, output_weight_, {}, batch.target.labels, static_cast<float>(batch.smoothing)});
-}
-
-void LanguageModel::nll(Context& context, const PairBatch& batch, float* nll) const {
-  const Variable h = hidden(context, batch);
-  output_nll(context, {h, output_weight_, {}, batch.target.labels, 0, batch.forbidden}, nll);
-}
-
 }  // namespace jumok

@@ -17,8 +17,6 @@ class LanguageModel : public EncoderDecoder {
   const ModelConfig& config() const override { return config_; }
   const ParameterLayout& layout() const override { return layout_; }
   std::vector<std::string> source_attentions() const override { return {}; }
-  OutputLoss loss(Context& context, const PairBatch& batch) const override;
-  void nll(Context& context, const PairBatch& batch, float* nll) const override;
   // One text a sentence of `source`.
   std::unique_ptr<Stepper> start(const float* parameters, const PackedRows& source) const override;
 
@@ -28,10 +26,10 @@ class LanguageModel : public EncoderDecoder {
   // The parts that `step` shares with `decode`.
   const SymbolEmbedding& symbols() const { return symbols_; }
   const TransformerStack& decoder() const { return decoder_; }
-  const Parameter& output_weight() const { return output_weight_; }
+  const Parameter& output_weight() const override { return output_weight_; }
 
  private:
-  Variable hidden(Context& context, const PairBatch& batch) const;
+  Variable hidden(Context& context, const PairBatch& batch) const override;
 
   ModelConfig config_;
   ParameterLayout layout_;

@@ -210,14 +210,4 @@ Variable Seq2Seq::hidden(Context& context, const PairBatch& batch) const {
   return decoder_.feeds_input() ? out.h : decoder_.readout(context, target.embedded, out, target.pass, target.dropout);
 }
 
-OutputLoss Seq2Seq::loss(Context& context, const PairBatch& batch) const {
-  const Variable h = hidden(context, batch);
-  return output_loss(context, {h, embeddings_.output, {}, batch.target.labels, static_cast<float>(batch.smoothing)});
-}
-
-void Seq2Seq::nll(Context& context, const PairBatch& batch, float* nll) const {
-  const Variable h = hidden(context, batch);
-  output_nll(context, {h, embeddings_.output, {}, batch.target.labels, 0, batch.forbidden}, nll);
-}
-
 }  // namespace jumok

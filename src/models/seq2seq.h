@@ -15,8 +15,6 @@ class Seq2Seq : public EncoderDecoder {
   const ModelConfig& config() const override { return config_; }
   const ParameterLayout& layout() const override { return layout_; }
   std::vector<std::string> source_attentions() const override;
-  OutputLoss loss(Context& context, const PairBatch& batch) const override;
-  void nll(Context& context, const PairBatch& batch, float* nll) const override;
   std::unique_ptr<Stepper> start(const float* parameters, const PackedRows& source) const override;
 
   // The parts that the stepper shares.
@@ -24,10 +22,10 @@ class Seq2Seq : public EncoderDecoder {
   RnnEncoded encode(Context& context, const PackedRows& source, const RowDropout& dropout, const Tensor& state_gradient = {}) const;
   Variable embed_target(Context& context, const PackedRows& target, const RowDropout& dropout) const;
   const RnnDecoder& decoder() const { return decoder_; }
-  const Parameter& output_weight() const { return embeddings_.output; }
+  const Parameter& output_weight() const override { return embeddings_.output; }
 
  private:
-  Variable hidden(Context& context, const PairBatch& batch) const;
+  Variable hidden(Context& context, const PairBatch& batch) const override;
 
   ModelConfig config_;
   ParameterLayout layout_;

@@ -85,14 +85,4 @@ Variable Transformer::hidden(Context& context, const PairBatch& batch) const {
                 batch.maps);
 }
 
-OutputLoss Transformer::loss(Context& context, const PairBatch& batch) const {
-  const Variable h = hidden(context, batch);
-  return output_loss(context, {h, output_weight_, {}, batch.target.labels, static_cast<float>(batch.smoothing)});
-}
-
-void Transformer::nll(Context& context, const PairBatch& batch, float* nll) const {
-  const Variable h = hidden(context, batch);
-  output_nll(context, {h, output_weight_, {}, batch.target.labels, 0, batch.forbidden}, nll);
-}
-
 }  // namespace jumok

@@ -15,8 +15,6 @@ class Transformer : public EncoderDecoder {
   const ModelConfig& config() const override { return config_; }
   const ParameterLayout& layout() const override { return layout_; }
   std::vector<std::string> source_attentions() const override;
-  OutputLoss loss(Context& context, const PairBatch& batch) const override;
-  void nll(Context& context, const PairBatch& batch, float* nll) const override;
   std::unique_ptr<Stepper> start(const float* parameters, const PackedRows& source) const override;
 
   // The encoder's output, the memory: [Ns, D].
@@ -30,11 +28,11 @@ class Transformer : public EncoderDecoder {
   // The parts that `step` shares with `decode`.
   const SymbolEmbedding& target_symbols() const { return target_symbols_; }
   const TransformerStack& decoder() const { return decoder_; }
-  const Parameter& output_weight() const { return output_weight_; }
+  const Parameter& output_weight() const override { return output_weight_; }
 
  private:
   void make_symbols();
-  Variable hidden(Context& context, const PairBatch& batch) const;
+  Variable hidden(Context& context, const PairBatch& batch) const override;
 
   ModelConfig config_;
   ParameterLayout layout_;

@@ -52,7 +52,7 @@ ModelConfig recurrent(const RnnPreset& p) {
   c.width = 256;
   c.rnn.score = p.score;
   if (p.score == Score::kAdditive) {  // Bahdanau 2015: GRU, both directions as wide as the decoder
-    c.rnn.encoder_width = 2 * c.width;
+    c.rnn.wide = true;
     return c;
   }
   c.rnn.cell = kernels::Cell::kLstm;

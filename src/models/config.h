@@ -43,7 +43,9 @@ Architecture parse_architecture(const std::string& name);
 // Defaults of an architecture, the base of its presets and of what a config.json leaves out.
 ModelConfig empty_config(Architecture architecture);
 
-// The recurrent models' part of validate() and model_settings().
+// Of the recurrent models: the width of an encoder state h_j, both directions together.
+int encoder_width(const ModelConfig& config);
+// Their part of validate() and model_settings().
 void validate_rnn(const ModelConfig& config);
 Settings rnn_settings(ModelConfig& config);
 

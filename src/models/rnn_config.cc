@@ -4,8 +4,6 @@
 namespace jumok {
 namespace {
 
-int encoder_width(const ModelConfig& c) { return c.rnn.encoder_width > 0 ? c.rnn.encoder_width : c.width; }
-
 // Every message names the nearest combination that works.
 void validate_encoder(const ModelConfig& c) {
   const RnnConfig& r = c.rnn;
@@ -72,6 +70,11 @@ void add_mechanism_settings(Settings& s, ModelConfig& c) {
 
 }  // namespace
 
+int encoder_width(const ModelConfig& c) {
+  if (c.rnn.encoder_width > 0) return c.rnn.encoder_width;
+  return c.rnn.wide ? 2 * c.width : c.width;
+}
+
 void validate_rnn(const ModelConfig& c) {
   validate_encoder(c);
   if (has_attention(c.rnn.score)) {
@@ -91,6 +94,7 @@ Settings rnn_settings(ModelConfig& c) {
   s.flag("rnn.residual", r.residual, "from the second layer on, add a layer's input to its output where widths agree");
   s.integer("encoder.layers", c.encoder_layers, 1, 64, "layers of the encoder");
   s.integer("encoder.width", r.encoder_width, 0, 8192, "width of an encoder state, both directions together; 0 takes model.width");
+  s.flag("encoder.wide", r.wide, "with encoder.width=0: twice model.width, so that each of two directions is as wide as the decoder");
   s.flag("encoder.bidirectional", r.bidirectional, "half of each encoder state reads forward, half backward");
   s.flag("encoder.reversed", r.reversed, "a one-way encoder reads the source from its end");
   s.integer("decoder.layers", c.decoder_layers, 1, 64, "layers of the decoder");

@@ -14,7 +14,7 @@ RecurrentAttentionOptions attention_options(const ModelConfig& config) {
   o.half_width = r.half_width;
   o.heads = config.heads;
   o.query_width = config.width;
-  o.memory_width = r.encoder_width > 0 ? r.encoder_width : config.width;
+  o.memory_width = encoder_width(config);
   o.inner_width = r.inner_width > 0 ? r.inner_width : config.width;
   o.positions = r.location_positions;
   return o;

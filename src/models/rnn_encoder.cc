@@ -7,7 +7,7 @@ namespace jumok {
 
 RnnEncoder::RnnEncoder(ParameterLayout& layout, const ModelConfig& config) {
   const RnnConfig& r = config.rnn;
-  width_ = r.encoder_width > 0 ? r.encoder_width : config.width;
+  width_ = encoder_width(config);
   bidirectional_ = r.bidirectional;
   reversed_ = r.reversed;
   residual_ = r.residual;

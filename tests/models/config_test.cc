@@ -77,6 +77,21 @@ TEST(Presets, RecurrentModelsHaveTheParameterCountsWorkedOutByHand) {
   EXPECT_EQ(count("rnn-luong-location"), 394240 + 525312 + 131328 + 100 * 256);
 }
 
+// "model.width=96" alone left Bahdanau's encoder as wide as the preset's. An encoder.width of one's own, which is what configs written
+// before encoder.wide hold, still counts. D = 96, by the sums above.
+TEST(Presets, ANarrowBahdanauIsNarrowOnBothSides) {
+  const auto count = [](std::vector<const char*> assignments, bool stored) {
+    ModelConfig c = stored ? empty_config(Architecture::kRnn) : model_preset("rnn-bahdanau");
+    Settings settings = model_settings(c);
+    for (const char* a : assignments) settings.set_assignment(a, "test");
+    return parameters(c, 1000) - 1000 * c.width;
+  };
+  EXPECT_EQ(count({"model.width=96"}, false), 111744 + 55872 + 9312 + 9216 + 18432 + 96 + 55296 + 73920);
+  const int64_t wide = 789504 + 394752 + 65792 + 65536 + 131072 + 256 + 393216 + 524800;
+  EXPECT_EQ(count({"model.width=256", "encoder.width=512", "encoder.layers=1", "decoder.layers=1"}, true), wide);
+  EXPECT_EQ(count({"encoder.width=512"}, false), wide);
+}
+
 // Table 3 counts 65 and 213 million for the paper's joint vocabulary of about 37000 symbols (§5.1).
 TEST(Presets, AreAsLargeAsThePaperSays) {
   EXPECT_NEAR(static_cast<double>(kShapes[2].post_norm_without_embedding) + 37000.0 * 512, 65e6, 0.04 * 65e6);

@@ -18,7 +18,7 @@ void PrintTo(const Variant& v, std::ostream* out) { *out << v.name; }
 ModelConfig small_config(const Variant& v) {
   ModelConfig c = model_preset(v.preset);
   c.width = 16;
-  c.rnn.encoder_width = c.rnn.encoder_width > 0 ? 20 : 0;
+  c.rnn.encoder_width = c.rnn.wide ? 20 : 0;
   c.rnn.half_width = 2;
   c.rnn.location_positions = 6;
   c.source_vocabulary = c.target_vocabulary = 11;

@@ -26,7 +26,7 @@ auto fields(const ModelConfig& c) {
   const RnnConfig& r = c.rnn;
   return std::tuple(c.encoder_layers, c.decoder_layers, c.width, c.heads, c.feed_forward_width, c.norm, c.positions, c.max_positions,
                     c.tying, c.source_vocabulary, c.target_vocabulary, h.scale, h.query, h.key, h.value, h.sharing, h.score, r.cell,
-                    r.reset_after, r.encoder_width, r.bidirectional, r.reversed, r.residual, r.first_state, r.score, r.place, r.window,
+                    r.reset_after, r.encoder_width, r.wide, r.bidirectional, r.reversed, r.residual, r.first_state, r.score, r.place, r.window,
                     r.half_width, r.inner_width, r.location_positions, r.input_feeding, r.readout);
 }
 
@@ -69,6 +69,7 @@ const std::vector<ModelCase>& rnn_cases() {
       {"rnn.residual", "false", [](ModelConfig& c) { c.rnn.residual = false; }},
       {"encoder.layers", "7", [](ModelConfig& c) { c.encoder_layers = 7; }},
       {"encoder.width", "34", [](ModelConfig& c) { c.rnn.encoder_width = 34; }},
+      {"encoder.wide", "true", [](ModelConfig& c) { c.rnn.wide = true; }},
       {"encoder.bidirectional", "false", [](ModelConfig& c) { c.rnn.bidirectional = false; }},
       {"encoder.reversed", "true", [](ModelConfig& c) { c.rnn.reversed = true; }},
       {"decoder.layers", "7", [](ModelConfig& c) { c.decoder_layers = 7; }},

@@ -62,8 +62,10 @@ struct Aligner::Inside {
 
   int count_heads() const;
   int layer_of(const AttentionChoice& choice) const;
-  Encoded encode(const Subwords& subwords, const std::string& line, const char* side, int64_t number) const;
-  std::vector<EncodedPair> encode(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line) const;
+  Encoded encode(const Subwords& subwords, const std::string& line, const std::string& name, bool only) const;
+  // `only`: one attention will be asked for, not all.
+  std::vector<EncodedPair> encode(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line,
+                                  bool only) const;
 
   // Takes the maps of one pair, first layer first.
   using Visit = std::function<void(size_t pair, std::span<const AttentionMaps::Map> maps)>;
@@ -74,9 +76,9 @@ struct Aligner::Inside {
   // The number of weights that forced decoding returns for a pair: all the model's attentions, or one.
   size_t weights_of(const EncodedPair& pair, bool only) const {
     const size_t longer = std::max(pair.source.ids.size(), pair.target.ids.size()) + 1;
-    const size_t maps = only ? 1 : static_cast<size_t>(model.config.encoder_layers + 2 * model.config.decoder_layers);
-    return longer * longer * maps * static_cast<size_t>(heads);
+    return longer * longer * static_cast<size_t>(matrices(only));
   }
+  int matrices(bool only) const { return (only ? 1 : model.config.encoder_layers + 2 * model.config.decoder_layers) * heads; }
 };
 
 // As one pair of empty sentences shows: not every mechanism has the heads that the configuration speaks of.
@@ -89,19 +91,19 @@ int Aligner::Inside::count_heads() const {
 }
 
 int Aligner::Inside::layer_of(const AttentionChoice& choice) const {
-  const int layers = static_cast<int>(names.size());
-  check(choice.layer >= -1 && choice.layer < layers, "attention layer {}: expected 0 to {}, or -1 for the last but one", choice.layer,
-        layers - 1);
+  const int layer = alignment_layer(choice.layer, static_cast<int>(names.size()));
   check(choice.head >= -1 && choice.head < heads, "attention head {}: expected 0 to {}, or -1 for the mean of all", choice.head, heads - 1);
-  return choice.layer >= 0 ? choice.layer : std::max(0, layers - 2);
+  return layer;
 }
 
-// Cut to what the model has positions for.
-Encoded Aligner::Inside::encode(const Subwords& subwords, const std::string& line, const char* side, int64_t number) const {
-  const auto longest = static_cast<size_t>(model.config.max_positions - 1);  // symbols without the end symbol
+// Cut to what the model has positions for, and memory the weights of.
+Encoded Aligner::Inside::encode(const Subwords& subwords, const std::string& line, const std::string& name, bool only) const {
+  const int positions = model.config.max_positions - 1, most = longest_aligned(matrices(only));  // symbols without the end symbol
+  const auto longest = static_cast<size_t>(std::min(positions, most));
   Encoded e = subwords.encode(line);
   if (e.ids.size() > longest) {
-    log.warn(fmt::format("{} line {}: {} symbols, the model takes {}: the rest is cut off", side, number, e.ids.size(), longest));
+    log.warn(fmt::format("{}: {} symbols, {} {}: the rest is cut off", name, e.ids.size(),
+                         positions <= most ? "the model takes" : "memory is kept for the weights of", longest));
     e.ids.resize(longest);
     e.word.resize(longest);
   }
@@ -109,13 +111,13 @@ Encoded Aligner::Inside::encode(const Subwords& subwords, const std::string& lin
 }
 
 std::vector<EncodedPair> Aligner::Inside::encode(std::span<const std::string> sources, std::span<const std::string> targets,
-                                                 int64_t first_line) const {
+                                                 int64_t first_line, bool only) const {
   std::vector<EncodedPair> pairs;
   for (size_t i = 0; i < sources.size(); ++i) {
-    const int64_t number = first_line + static_cast<int64_t>(i);
+    const std::string number = std::to_string(first_line + static_cast<int64_t>(i));
     EncodedPair pair;
-    if (!is_blank(sources[i])) pair.source = encode(*model.subwords.source, sources[i], "source", number);
-    if (!is_blank(targets[i])) pair.target = encode(*model.subwords.target, targets[i], "target", number);
+    if (!is_blank(sources[i])) pair.source = encode(*model.subwords.source, sources[i], "source line " + number, only);
+    if (!is_blank(targets[i])) pair.target = encode(*model.subwords.target, targets[i], "target line " + number, only);
     pairs.push_back(std::move(pair));
   }
   return pairs;
@@ -182,7 +184,7 @@ std::vector<Alignment> Aligner::align(std::span<const std::string> sources, std:
   const std::string& layer = inside_->names[static_cast<size_t>(inside_->layer_of(options.attention))];
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  const auto pairs = inside_->encode(sources, targets, options.first_line);
+  const auto pairs = inside_->encode(sources, targets, options.first_line, true);
   std::vector<Alignment> results(pairs.size());
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (pairs[i].blank()) results[i] = word_alignment({}, {}, {}, sources[i], targets[i]);
@@ -203,7 +205,7 @@ std::vector<AttentionMatrices> Aligner::matrices(std::span<const std::string> so
   check_counts(sources, targets);
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  const auto pairs = inside_->encode(sources, targets, options.first_line);
+  const auto pairs = inside_->encode(sources, targets, options.first_line, false);
   std::vector<AttentionMatrices> results(pairs.size());
   for (AttentionMatrices& m : results) {
     m.layers = layers();
@@ -232,7 +234,7 @@ std::vector<AttentionTrial> Aligner::try_attentions(std::span<const std::string>
   }
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  const auto pairs = inside_->encode(sources, targets, 1);
+  const auto pairs = inside_->encode(sources, targets, 1, false);
   std::vector<std::vector<std::vector<AlignmentLink>>> links(trials.size(), std::vector<std::vector<AlignmentLink>>(pairs.size()));
   AlignOptions align;
   align.batch_tokens = options.batch_tokens;

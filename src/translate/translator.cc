@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 #include "base/error.h"
@@ -20,13 +21,11 @@
 namespace jumok {
 namespace {
 
-// The attention that alignments are read from: `layer` of those over the source, by default the last but one.
+// The attention that alignments are read from.
 std::string layer_name(const EncoderDecoder& model, int layer) {
   const std::vector<std::string> names = model.source_attentions();
   check(!names.empty(), "alignments: this model has no attention over the source");
-  const int layers = static_cast<int>(names.size());
-  check(layer >= -1 && layer < layers, "alignment layer {}: expected 0 to {}, or -1 for the last but one", layer, layers - 1);
-  return names[static_cast<size_t>(layer >= 0 ? layer : std::max(0, layers - 2))];
+  return names[static_cast<size_t>(alignment_layer(layer, static_cast<int>(names.size())))];
 }
 
 void check_options(const TranslateOptions& o) {
@@ -41,6 +40,7 @@ struct Naming {
   const char* what;
   int64_t first = 1;
   bool skip_blank = false;
+  int most = std::numeric_limits<int>::max();  // symbols, where memory allows no more
 };
 
 // One call of translate() on its way.
@@ -79,18 +79,20 @@ struct Translator::Inside {
     });
   }
 
-  // Each line cut to what the model has positions for.
+  // Each line cut to what the model has positions for, and at `most`.
   std::vector<Encoded> encode(const Subwords& subwords, std::span<const std::string> lines, const Naming& naming) const {
     std::vector<Encoded> all(lines.size());
     each(lines.size(), [&](size_t i) {
       if (!naming.skip_blank || !is_blank(lines[i])) all[i] = subwords.encode(lines[i]);
     });
+    const int most = std::min(longest(), naming.most);
+    const char* const limit = most == longest() ? "the model takes" : "memory is kept for the weights of";
     for (size_t i = 0; i < all.size(); ++i) {
-      if (static_cast<int>(all[i].ids.size()) <= longest()) continue;
-      log.warn(fmt::format("{} {}: {} symbols, the model takes {}: the rest is cut off", naming.what,
-                           naming.first + static_cast<int64_t>(i), all[i].ids.size(), longest()));
-      all[i].ids.resize(longest());
-      all[i].word.resize(longest());
+      if (static_cast<int>(all[i].ids.size()) <= most) continue;
+      log.warn(fmt::format("{} {}: {} symbols, {} {}: the rest is cut off", naming.what, naming.first + static_cast<int64_t>(i),
+                           all[i].ids.size(), limit, most));
+      all[i].ids.resize(most);
+      all[i].word.resize(most);
     }
     return all;
   }
@@ -103,7 +105,10 @@ struct Translator::Inside {
 
 void Translator::Inside::translate(Request& r) const {
   r.results.assign(r.lines.size(), std::vector<Translation>(1));
-  std::vector<Encoded> encoded = encode(*model.subwords.source, r.lines, {"line", r.options.first_line, true});
+  Naming naming{"line", r.options.first_line, true};
+  // A translation may have twice the symbols of its source, and the attention's heads are at most those of the configuration.
+  if (r.options.alignments) naming.most = longest_aligned(2 * model.config.heads);
+  std::vector<Encoded> encoded = encode(*model.subwords.source, r.lines, naming);
   std::vector<std::vector<int32_t>> sources;
   for (size_t i = 0; i < r.lines.size(); ++i) {
     if (encoded[i].ids.empty()) continue;

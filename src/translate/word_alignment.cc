@@ -1,7 +1,9 @@
 #include "translate/word_alignment.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/error.h"
 #include "text/unicode.h"
 
 namespace jumok {
@@ -28,6 +30,16 @@ WordLinks links_of(const std::vector<float>& weights, int targets, int sources, 
 }
 
 }  // namespace
+
+int alignment_layer(int chosen, int layers) {
+  check(chosen >= -1 && chosen < layers, "alignment layer {}: expected 0 to {}, or -1 for the last but one", chosen, layers - 1);
+  return chosen >= 0 ? chosen : std::max(0, layers - 2);
+}
+
+int longest_aligned(int matrices) {
+  constexpr double kMostWeights = 1 << 28;
+  return static_cast<int>(std::sqrt(kMostWeights / std::max(matrices, 1))) - 1;
+}
 
 SymbolWeights mean_over_heads(const AttentionMaps::Map& map, int sentence, int rows, int columns) {
   SymbolWeights mean{rows, columns, std::vector<float>(static_cast<size_t>(rows) * columns)};

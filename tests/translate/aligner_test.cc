@@ -197,7 +197,7 @@ TEST_F(ReverseDigitsAligner, WhatDoesNotExistOrFitIsRefusedInOneLine) {
     options.links.threshold = threshold;
     return options;
   };
-  EXPECT_EQ(message_of([&] { aligner_.align(one, one, with(2, 0)); }), "attention layer 2: expected 0 to 1, or -1 for the last but one");
+  EXPECT_EQ(message_of([&] { aligner_.align(one, one, with(2, 0)); }), "alignment layer 2: expected 0 to 1, or -1 for the last but one");
   EXPECT_EQ(message_of([&] { aligner_.align(one, one, with(0, 2)); }), "attention head 2: expected 0 to 1, or -1 for the mean of all");
   EXPECT_EQ(message_of([&] { aligner_.align(one, one, with(0, -2)); }), "attention head -2: expected 0 to 1, or -1 for the mean of all");
   EXPECT_EQ(message_of([&] { aligner_.align(one, one, with(0, 0, NAN)); }), "link threshold = nan: expected 0 to 1");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "jumok/error.h"
+
 namespace jumok {
 namespace {
 
@@ -53,6 +55,27 @@ TEST(WordAlignment, PairsAreSourceThenTarget) {                          // ALN-
   const SymbolWeights w{3, 3, {0.1f, 0.9f, 0, 0.9f, 0.1f, 0, 0, 0, 1}};  // "B" from b, "A" from a
   const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0, 1}, "a b", "B A");
   EXPECT_EQ(a.links, (Links{{0, 1}, {1, 0}}));
+}
+
+// A line of 65 535 symbols, which a recurrent model takes, would have 17 GB of weights. 16383² with end symbols: 2^28 numbers of 4 bytes.
+TEST(WordAlignment, TheWeightsOfALongPairStayBelowOneGigabyte) {
+  EXPECT_EQ(longest_aligned(1), 16383);
+  EXPECT_EQ(longest_aligned(4), 8191);
+  EXPECT_EQ(longest_aligned(0), 16383);
+  for (const int matrices : {3, 144, 8192}) {
+    const int64_t side = longest_aligned(matrices) + 1;
+    EXPECT_LE(side * side * matrices, int64_t{1} << 28) << matrices;
+    EXPECT_GT((side + 1) * (side + 1) * matrices, int64_t{1} << 28) << matrices;
+  }
+}
+
+TEST(WordAlignment, TheAttentionIsTheLastButOneUnlessANumberIsGiven) {
+  EXPECT_EQ(alignment_layer(-1, 6), 4);
+  EXPECT_EQ(alignment_layer(-1, 2), 0);
+  EXPECT_EQ(alignment_layer(-1, 1), 0);  // the only one
+  EXPECT_EQ(alignment_layer(5, 6), 5);
+  EXPECT_EQ(alignment_layer(0, 6), 0);
+  for (const int wrong : {-2, 6}) EXPECT_THROW(alignment_layer(wrong, 6), Error) << wrong;
 }
 
 TEST(WordAlignment, EmptySentencesAndSymbolsOfNoWordGiveNoLinks) {  // ALN-04

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "jumok/trainer.h"
@@ -18,7 +19,7 @@ namespace {
 std::atomic<bool> stop_requested{false};  // a signal handler may touch nothing else
 std::atomic<int> stopping_signal{0};
 
-// The first Ctrl-C (or SIGTERM) asks the run to save and end; the second ends the program at once.
+// While it is there, the first Ctrl-C (or SIGTERM) asks the run to save and end; the second ends the program at once.
 class StopOnInterrupt {
  public:
   StopOnInterrupt() : interrupt_(std::signal(SIGINT, handle)), terminate_(std::signal(SIGTERM, handle)) {}
@@ -80,12 +81,13 @@ int run(Options o) {
     print_settings(o.train);
     return 0;
   }
-  const StopOnInterrupt guard;
+  std::optional<StopOnInterrupt> guard;  // until there is something to save, a signal ends the program, whatever works at that moment
   ProgressOptions bar_options;
   bar_options.label = "train";
   bar_options.total = o.max_minutes > 0 || o.train.max_epochs > 0 || o.train.max_updates > 0 || o.train.resume ? 1 : 0;
   bar_options.quiet = o.quiet;
   Progress bar(bar_options);
+  o.train.begin = [&] { guard.emplace(); };
   o.train.stop = &stop_requested;
   o.train.log = [&](LogLevel level, const std::string& text) { bar.note(level == LogLevel::kWarning ? "warning: " + text : text); };
   o.train.progress = [&](const TrainProgress& p) { show(bar, p); };
@@ -213,7 +215,8 @@ void add_train(CLI::App& app, Command& command) {
   add_run_options(*sub, *o);
   sub->footer(
       "Ctrl-C or SIGTERM ends the present update, saves and leaves with exit status 130 or 143; --resume goes on from there. A second one\n"
-      "ends the program at once. Exit status 0: a limit was reached, or train.patience is over.");
+      "ends the program at once, and so does the first before training begins, when there is nothing to save. Exit status 0: a limit was\n"
+      "reached, or train.patience is over.");
   sub->callback([o, sub, &command] {
     o->train.max_seconds = 60 * o->max_minutes;
     o->train.joint = !o->separate;

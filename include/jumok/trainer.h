@@ -50,9 +50,12 @@ struct TrainOptions {
   bool overwrite = false;          // removes the model and checkpoint that are there
   std::filesystem::path log_json;  // the events of training.jsonl also go to this file; empty: not
 
+  // Called once, when the texts are read and the vocabulary is there, before the first file is written: a run given up until then leaves
+  // nothing, from then on `stop` ends it with its state saved.
+  std::function<void()> begin;
   std::function<void(const TrainProgress&)> progress;
   LogSink log;
-  const std::atomic<bool>* stop = nullptr;  // set from outside (a signal): the run saves its state and ends
+  const std::atomic<bool>* stop = nullptr;  // set from outside (a signal): the run saves its state and ends, after the present update
 };
 
 enum class TrainEnd { kTime, kEpochs, kUpdates, kPatience, kStopped };

@@ -157,6 +157,7 @@ TrainResult train(const TrainOptions& options) {
         configs.pairs() ? "pair of lines" : "line");
   const std::optional<ValidationSet> validation = read_validation(session, subwords, workers);
   say(o, LogLevel::kInfo, fmt::format("{}: {} parameters", o.preset, model->layout().count()));
+  if (o.begin) o.begin();
   if (!o.resume) write_session(session, subwords);
   Trainer trainer({*model, subwords, corpus, validation ? &*validation : nullptr, configs.train, o, workers});
   if (o.resume) write_session(session, subwords);  // only now it is known that the data is what the run began with

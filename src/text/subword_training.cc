@@ -155,10 +155,7 @@ bool has_sign(std::string_view text) {
   const size_t at = message.find("required_chars. ");
   if (at != std::string_view::npos &&
       std::sscanf(std::string(message.substr(at)).c_str(), "required_chars. %d vs %d", &found, &needed) == 2) {
-    fail(
-        "vocabulary: expected at least {} pieces for the characters of this text, found {}; ask for more or lower the character coverage "
-        "({})",
-        needed, options.vocabulary, options.character_coverage);
+    fail("vocabulary: expected at least {} pieces, which the characters of this text alone need, found {}", needed, options.vocabulary);
   }
   fail("vocabulary training: {}", message);
 }

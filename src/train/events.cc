@@ -1,5 +1,7 @@
 #include "train/events.h"
 
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <sstream>
 
@@ -29,10 +31,12 @@ std::vector<Json> read_events(const fs::path& path, int64_t last_update) {
   return events;
 }
 
+[[noreturn]] void fail_writing(const fs::path& path) { fail("{}: cannot be written: {}", path.string(), std::strerror(errno)); }
+
 void append(std::ofstream& file, const fs::path& path, const std::string& line) {
   if (!file.is_open()) return;
   file << line << '\n' << std::flush;
-  check(file.good(), "{}: cannot be written", path.string());
+  if (!file.good()) fail_writing(path);
 }
 
 }  // namespace
@@ -43,10 +47,10 @@ EventLog::EventLog(fs::path path, fs::path second, int64_t update, bool resume) 
   for (const Json& e : events_) text += e.dump() + "\n";
   write_file(path_, text);
   file_.open(path_, std::ios::app | std::ios::binary);
-  check(file_.is_open(), "{}: cannot be written", path_.string());
+  if (!file_.is_open()) fail_writing(path_);
   if (second_path_.empty()) return;
   second_.open(second_path_, std::ios::app | std::ios::binary);
-  check(second_.is_open(), "{}: cannot be written", second_path_.string());
+  if (!second_.is_open()) fail_writing(second_path_);
 }
 
 void EventLog::write(const Json& event) {

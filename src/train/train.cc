@@ -1,4 +1,6 @@
 // train(): from text files to a trained model directory.
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "gemm/worker_threads.h"
@@ -20,12 +22,19 @@ std::shared_ptr<const Subwords> given_subwords(const fs::path& path, bool lowerc
   return std::make_shared<const Subwords>(Subwords::from_bytes(read_file(path), lowercase, path.string()));
 }
 
-std::shared_ptr<const Subwords> trained_subwords(const TrainOptions& o, std::span<const std::string> lines, const std::string& side) {
+// `side`: "joint"; `where` the lines come from.
+std::shared_ptr<const Subwords> trained_subwords(const TrainOptions& o, std::span<const std::string> lines, const std::string& side,
+                                                 const std::string& where) {
   SubwordOptions options;
   options.kind = subword_kind(o.subwords);
   options.vocabulary = o.vocabulary;
   options.lowercase = o.lowercase;
-  auto subwords = std::make_shared<const Subwords>(Subwords::train(lines, options, o.log));
+  std::shared_ptr<const Subwords> subwords;
+  try {
+    subwords = std::make_shared<const Subwords>(Subwords::train(lines, options, o.log));
+  } catch (const Error& e) {
+    fail("{}: {}", where, e.what());
+  }
   say(o, LogLevel::kInfo, fmt::format("{} subword vocabulary: {} {} pieces", side, subwords->size(), o.subwords));
   return subwords;
 }
@@ -57,14 +66,14 @@ SubwordPair make_subwords(const TrainOptions& o, const ParallelLines& text, bool
     const bool two = !o.target_subwords.empty() && o.target_subwords != o.source_subwords;
     if (two) pair.target = given_subwords(o.target_subwords, o.lowercase);
   } else if (!pairs) {
-    pair.source = pair.target = trained_subwords(o, text.target, "text");
+    pair.source = pair.target = trained_subwords(o, text.target, "text", o.text.string());
   } else if (o.joint) {
     std::vector<std::string> both = text.source;
     both.insert(both.end(), text.target.begin(), text.target.end());
-    pair.source = pair.target = trained_subwords(o, both, "joint");
+    pair.source = pair.target = trained_subwords(o, both, "joint", o.source.string() + " and " + o.target.string());
   } else {
-    pair.source = trained_subwords(o, text.source, "source");
-    pair.target = trained_subwords(o, text.target, "target");
+    pair.source = trained_subwords(o, text.source, "source", o.source.string());
+    pair.target = trained_subwords(o, text.target, "target", o.target.string());
   }
   return pair;
 }
@@ -114,17 +123,47 @@ ParallelCorpus build_corpus(const Configs& configs, const ParallelLines& text, c
   return ParallelCorpus::build({text.source, text.target, *subwords.source, *subwords.target}, options, &workers);
 }
 
-std::optional<ValidationSet> read_validation(const Session& session, const SubwordPair& subwords, Workers& workers) {
+// A side that is hardly known (another language's subword model, a vocabulary of few words) trains a model that says hardly anything.
+void warn_of_unknown(const TrainOptions& o, const ParallelCorpus& corpus, bool pairs) {
+  const auto look = [&](const fs::path& path, auto&& symbols_of) {
+    int64_t all = 0, unknown = 0;
+    for (int i = 0; i < corpus.size(); ++i) {
+      const auto symbols = symbols_of(i);
+      all += static_cast<int64_t>(symbols.size());
+      unknown += std::count(symbols.begin(), symbols.end(), kUnknown);
+    }
+    constexpr int kWorthAWord = 50;  // one symbol in so many
+    if (unknown * kWorthAWord < all || all == 0) return;
+    say(o, LogLevel::kWarning,
+        fmt::format("{}: {:.1f} % of its symbols are unknown to the vocabulary: the model will know nothing of them", path.string(),
+                    100.0 * static_cast<double>(unknown) / static_cast<double>(all)));
+  };
+  if (pairs) look(o.source, [&](int i) { return corpus.source(i); });
+  look(pairs ? o.target : o.text, [&](int i) { return corpus.target(i); });
+}
+
+void check_left(const ParallelCorpus& corpus, const Configs& configs, const fs::path& file, const char* use) {
+  if (!configs.pairs()) return check(corpus.size() > 0, "{}: no line is left to {} on: all are empty", file.string(), use);
+  check(corpus.size() > 0, "{}: no pair of lines is left to {} on: each has a side that is empty or longer than train.max-length = {}",
+        file.string(), use, configs.train.max_length);
+}
+
+// Empty without validation.
+ParallelLines read_validation_text(const Session& session) {
+  const TrainOptions& o = session.options;
+  const fs::path& target = session.configs.pairs() ? o.valid_target : o.valid_text;
+  return target.empty() ? ParallelLines() : read_text(session, o.valid_source, target, session.stored_validation);
+}
+
+std::optional<ValidationSet> make_validation(const Session& session, const ParallelLines& text, const SubwordPair& subwords,
+                                             Workers& workers) {
   const TrainOptions& o = session.options;
   const Configs& configs = session.configs;
-  const fs::path& target = configs.pairs() ? o.valid_target : o.valid_text;
-  if (target.empty()) return std::nullopt;
-  const ParallelLines text = read_text(session, o.valid_source, target, session.stored_validation);
+  if (text.target.empty()) return std::nullopt;
   const int longest = configs.train.max_length;
   ValidationSet set = configs.pairs() ? make_validation_set(text.source, text.target, subwords, longest, workers)
                                       : make_text_validation_set(text.target, *subwords.target, longest, workers);
-  check(set.corpus.size() > 0, "{}: no {} is left to validate on", (configs.pairs() ? o.valid_source : target).string(),
-        configs.pairs() ? "pair of lines" : "line");
+  check_left(set.corpus, configs, configs.pairs() ? o.valid_source : o.valid_text, "validate");
   return set;
 }
 
@@ -147,15 +186,16 @@ TrainResult train(const TrainOptions& options) {
   check_places(o);
   Workers workers(threads_or_cores(o.threads), prepare_model_thread);
   ParallelLines text = read_text(session, o.source, configs.pairs() ? o.target : o.text, session.stored_text);
+  const ParallelLines validation_text = read_validation_text(session);  // before the minutes that a vocabulary may take
   const SubwordPair subwords = subwords_of(session, text);
   const auto model = make_model(configs.model);
   const ParallelCorpus corpus = build_corpus(configs, text, subwords, workers);
   text = {};  // from here on the symbols are all that is needed
   const std::string data = data_summary(corpus, configs);
   say(o, LogLevel::kInfo, "training data: " + data);
-  check(corpus.size() > 0, "{}: no {} is left to train on", (configs.pairs() ? o.source : o.text).string(),
-        configs.pairs() ? "pair of lines" : "line");
-  const std::optional<ValidationSet> validation = read_validation(session, subwords, workers);
+  check_left(corpus, configs, configs.pairs() ? o.source : o.text, "train");
+  warn_of_unknown(o, corpus, configs.pairs());
+  const std::optional<ValidationSet> validation = make_validation(session, validation_text, subwords, workers);
   say(o, LogLevel::kInfo, fmt::format("{}: {} parameters", o.preset, model->layout().count()));
   if (o.begin) o.begin();
   if (!o.resume) write_session(session, subwords);

@@ -42,9 +42,47 @@ TEST_F(TrainErrors, ValidationFilesAreCheckedLikewise) {
   expect_error(options_, {"validation", "both"});
 }
 
+// Learning a vocabulary may take minutes.
+TEST_F(TrainErrors, EmptyValidationTextIsSaidBeforeTheVocabularyIsLearnt) {
+  std::ofstream{options_.valid_source};
+  std::ofstream{options_.valid_target};
+  options_.log = [](LogLevel, const std::string& text) { ADD_FAILURE() << text; };
+  expect_error(options_, {"valid.source", "empty files"});
+}
+
 TEST_F(TrainErrors, TextOfWhichNothingIsLeft) {
   options_.settings.push_back("train.max-length=1");
-  expect_error(options_, {"train.source", "no pair of lines is left"});
+  expect_error(options_, {"train.source", "no pair of lines is left to train on", "train.max-length = 1"});
+  options_.settings.pop_back();
+  std::ofstream(options_.valid_source) << "\n \n";
+  std::ofstream(options_.valid_target) << "1\n1\n";
+  expect_error(options_, {"valid.source", "no pair of lines is left to validate on", "empty"});
+  std::ofstream(options_.source) << "\n \n";
+  std::ofstream(options_.target) << "\n\n";
+  expect_error(options_, {"train.source and ", "train.target: vocabulary training: expected text, found 4 lines"});
+}
+
+TEST_F(TrainErrors, AVocabularySmallerThanTheAlphabetNamesTheTextAndTheLeastThatDoes) {
+  options_.subwords = "bpe";
+  options_.vocabulary = 9;  // "▁", ten digits and three special symbols need 14
+  expect_error(options_, {"train.source and ", "train.target: vocabulary: expected at least 14 pieces", "found 9"});
+}
+
+// Three of 20 source words and 5 of 10 target words are none of the two that a vocabulary of five has room for; of several side
+// by side, SentencePiece makes one symbol.
+TEST_F(TrainErrors, WordsThatTheVocabularyLacksAreCountedInAWarningASide) {
+  std::ofstream(options_.source) << "a a a c a a b b b c\na a a a c b b b b a\n";
+  std::ofstream(options_.target) << "a c b d a\ne a f b g\n";
+  options_.vocabulary = 5;
+  options_.max_updates = 1;
+  std::vector<std::string> warnings;
+  options_.log = [&](LogLevel level, const std::string& text) {
+    if (level == LogLevel::kWarning) warnings.push_back(text);
+  };
+  ASSERT_EQ(error_of(options_), "");
+  ASSERT_EQ(warnings.size(), 2u) << testing::PrintToString(warnings);
+  EXPECT_NE(warnings[0].find("train.source: 15.0 % of its symbols are unknown"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[1].find("train.target: 50.0 % of its symbols are unknown"), std::string::npos) << warnings[1];
 }
 
 TEST_F(TrainErrors, AnUnknownSettingIsAnsweredWithTheNearest) {

@@ -48,6 +48,7 @@ void describe(CLI::App& app, Command& command) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.option_defaults()->always_capture_default();
   for (const auto add : kSubcommands) add(app, command);
+  refuse_slips(app);
   app.require_subcommand(1);
   app.footer(kExamples);  // after the subcommands, which would inherit it
 }

@@ -43,14 +43,24 @@ std::string describe_unknown(const CLI::App& app, const std::string& word) {
   return fmt::format("{} '{}'{}", kind, name, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
 }
 
+// "FILE FILE:range" is "FILE FILE".
+std::string kind_of(const CLI::Option& option) {
+  const std::string kind = option.get_type_name();
+  return kind.substr(0, kind.find(':'));
+}
+
 // "--model: At Most 1 required but received 2", "--to: 1 required CODE missing"
 std::string describe_count(const CLI::App& app, const std::string& text) {
   const std::string name = text.substr(0, text.find(':'));
   const CLI::Option* option = app.get_option_no_throw(name);
   if (option == nullptr) return text;
-  const std::string kind = option->get_type_name();
-  if (text.ends_with("missing")) return fmt::format("{}: expected {} behind it, found too little", name, kind.substr(0, kind.find(':')));
+  if (text.ends_with("missing")) return fmt::format("{}: expected {} behind it, found too little", name, kind_of(*option));
   return text.find("At Most 1 ") != std::string::npos ? fmt::format("{}: expected once, found {} times", name, option->count()) : text;
+}
+
+bool names_option(const CLI::App& app, const std::string& text) {
+  const std::string name = text.substr(0, text.find('='));
+  return name.starts_with("--") && app.get_option_no_throw(name) != nullptr;
 }
 
 // CLI11's words, plainer where they speak of its own matters.
@@ -74,8 +84,9 @@ std::string describe_other(const CLI::App& app, const CLI::ParseError& error) {
 std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& where = innermost(app);
   const auto unknown = where.remaining();
+  const bool bad_value = dynamic_cast<const CLI::ValidationError*>(&error) != nullptr;  // it may have taken the place of the unknown word
   std::string what;
-  if (!unknown.empty()) {
+  if (!unknown.empty() && !bad_value) {
     what = describe_unknown(where, unknown.front());
   } else if (!subcommand_names(where).empty() && where.get_subcommands().empty() &&
              dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
@@ -84,6 +95,19 @@ std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& err
     what = describe_other(where, error);
   }
   return fmt::format("{} (see '{} --help')", what, full_name(where));
+}
+
+void refuse_slips(CLI::App& app) {
+  for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; })) {
+    const auto slip = [&app, option](const std::string& value) {
+      const std::string kind = kind_of(*option);
+      const bool is_path = kind.starts_with("FILE") || kind.starts_with("DIR");
+      if (names_option(app, value)) return fmt::format("expected {} behind it, found the option '{}'", kind, value);
+      return is_path && value.empty() ? fmt::format("expected {} behind it, found an empty name", kind) : std::string();
+    };
+    option->check(slip);
+  }
+  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) refuse_slips(*sub);
 }
 
 }  // namespace jumok

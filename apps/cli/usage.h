@@ -12,6 +12,10 @@ namespace jumok {
 // just what was mistyped.
 std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error);
 
+// Refuses, for every option of `app` and its subcommands, two slips that would be taken for a value: the next option where the value was
+// forgotten ("--model --source a"), and no name at all for a file or folder (a variable of a script that was never set).
+void refuse_slips(CLI::App& app);
+
 // Runs what only checks options: an Error of the library is wrong usage there.
 template <typename Check>
 void as_usage(Check check) {

@@ -60,6 +60,15 @@ TEST_F(TrainCommand, WhatIsWrongWithTheOptionsAloneIsWrongUsage) {
   expect_wrong_usage("bench train --set frobnicate=1", "there is no setting");
 }
 
+// An unset variable of a script must not quietly train without validation or log.
+TEST_F(TrainCommand, EmptyNamesAreWrongUsage) {
+  const std::string run = "train" + texts() + " --model " + path("m");
+  for (const char* option : {"--valid-source", "--log-json", "--source-subwords"}) {
+    expect_wrong_usage(run + " " + option + " ''", std::string(option) + ": expected FILE behind it, found an empty name");
+  }
+  expect_wrong_usage("train" + texts() + " --model ''", "--model: expected DIR behind it, found an empty name");
+}
+
 TEST_F(TrainCommand, OptionsWithoutEffectAreWrongUsage) {
   const std::string run = "train" + texts() + " --model " + path("m");
   expect_wrong_usage(run + " --target-subwords x", "--target-subwords: expected --source-subwords too");
@@ -78,6 +87,10 @@ TEST_F(TrainCommand, CorpusOptionsThatContradictEachOtherAreWrongUsage) {
   expect_wrong_usage(run + "--to de --seed -1", "--seed: expected");
   expect_wrong_usage(run + "--to en", "two different languages");
   expect_wrong_usage("corpus --to de --output " + path("m"), "at least one of");
+  expect_wrong_usage("corpus --pair a --to de --output " + path("m"), "--pair: expected FILE FILE behind it, found the option '--to'");
+  expect_wrong_usage("corpus --to de --pair a b --pair --output " + path("m"),
+                     "--pair: expected FILE FILE behind it, found the option '--output'");
+  expect_wrong_usage("corpus --to de --output " + path("m") + " --pair a", "--pair: expected FILE FILE behind it");
   expect_wrong_usage("corpus --to de --pair a b --tsv-columns 1 2 --output " + path("m"), "--tsv-columns: expected --tsv too");
 }
 
@@ -85,6 +98,32 @@ TEST_F(TrainCommand, AnImpossibleOutputFolderOfACorpusIsNoticedBeforeItIsRead) {
   const Outcome o = run_jumok("corpus --to de --tsv /nowhere --output " + path("a") + "/b");
   EXPECT_EQ(o.status, 1);
   EXPECT_NE(o.err.find("expected a folder that can be made"), std::string::npos) << o.err;
+}
+
+TEST_F(TrainCommand, ALogOnAFullDiskEndsTheRunWithTheSystemsReason) {  // TRN-09
+  const Outcome o = run_jumok("train" + texts() + tiny() + " --max-updates 20 --log-json /dev/full");
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("jumok: /dev/full: cannot be written: No space left on device\n"), std::string::npos) << o.err;
+}
+
+// Learning a vocabulary takes minutes where text is plenty, and nothing of it is kept: there is nothing to wait for.
+TEST_F(TrainCommand, ASignalDuringTheVocabularysTrainingEndsItAtOnceAndLeavesNothing) {
+  {
+    std::ofstream text(folder_ / "words");
+    uint64_t state = 1;  // words that never come again, which is what takes time
+    for (int i = 0; i < 400000; ++i) {
+      for (int j = 0; j < 6; ++j) text << static_cast<char>('a' + ((state = state * 6364136223846793005 + 1442695040888963407) >> 33) % 26);
+      text << (i % 8 == 7 ? '\n' : ' ');
+    }
+  }
+  const std::string words = path("words");
+  for (const auto& [name, status] : {std::pair{"INT", 130}, std::pair{"TERM", 143}}) {
+    const Outcome o = run_shell(std::string("timeout --preserve-status -s ") + name + " 1 \"$JUMOK_CLI\" train --source " + words +
+                                " --target " + words + " --preset transformer-tiny --model " + path("m"));
+    EXPECT_EQ(o.status, status) << o.err;
+    EXPECT_EQ(o.err, "");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "m"));
+  }
 }
 
 // A script that trains and goes on must not take a stopped run for a finished one.

@@ -14,8 +14,12 @@ class UsageError : public ::testing::Test {
     CLI::App* sub = app_.add_subcommand("train", "");
     sub->add_option("--source", source_)->required();
     sub->add_option("--beam", beam_);
+    sub->add_option("--model", model_)->type_name("DIR");
+    sub->add_option("--pair", pairs_)->type_name("FILE FILE");
+    sub->add_flag("--quiet");
     app_.add_subcommand("info", "");
     app_.require_subcommand(1);
+    refuse_slips(app_);
   }
   std::string describe(std::vector<std::string> words) {
     std::reverse(words.begin(), words.end());  // CLI11 wants a vector back to front
@@ -27,7 +31,8 @@ class UsageError : public ::testing::Test {
     return "parsed";
   }
   CLI::App app_{"", "jumok"};
-  std::string source_;
+  std::string source_, model_;
+  std::vector<std::pair<std::string, std::string>> pairs_;
   int beam_ = 0;
 };
 
@@ -57,6 +62,23 @@ TEST_F(UsageError, NamesTheOptionWithABadValue) {
 TEST_F(UsageError, SaysWhatIsWrongWithACountInPlainWords) {
   EXPECT_EQ(describe({"train", "--source"}), "--source: expected TEXT behind it, found too little (see 'jumok train --help')");
   EXPECT_EQ(describe({"train", "--source", "a", "--source", "b"}), "--source: expected once, found 2 times (see 'jumok train --help')");
+}
+
+TEST_F(UsageError, AnOptionIsNoValueOfTheOneBeforeIt) {
+  const std::string see = " (see 'jumok train --help')";
+  EXPECT_EQ(describe({"train", "--model", "--source", "a"}), "--model: expected DIR behind it, found the option '--source'" + see);
+  EXPECT_EQ(describe({"train", "--model", "--source=a"}), "--model: expected DIR behind it, found the option '--source=a'" + see);
+  EXPECT_EQ(describe({"train", "--pair", "a", "--source", "b"}), "--pair: expected FILE FILE behind it, found the option '--source'" + see);
+  for (const char* text : {"--sauce", "-", "-source", "source"})
+    EXPECT_EQ(describe({"train", "--source", text, "--quiet"}), "parsed") << text;
+}
+
+// What "$UNSET" gives: without a word, a run would have had no validation, no log, another folder.
+TEST_F(UsageError, AFileWithoutANameIsToldFromAnOptionLeftOut) {
+  const std::string see = " (see 'jumok train --help')";
+  EXPECT_EQ(describe({"train", "--source", "a", "--model", ""}), "--model: expected DIR behind it, found an empty name" + see);
+  EXPECT_EQ(describe({"train", "--source", "a", "--pair", "b", ""}), "--pair: expected FILE FILE behind it, found an empty name" + see);
+  EXPECT_EQ(describe({"train", "--source", ""}), "parsed");  // a text
 }
 
 std::string refusal(const CLI::Validator& validator, std::string text) { return validator(text); }

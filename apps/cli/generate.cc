@@ -94,7 +94,9 @@ void add_generate(CLI::App& app, Command& command) {
   sub->add_option("--model", o->model, "Model directory")->required()->type_name("DIR");
   add_choice_options(*sub, *o);
   sub->add_option("--max-length", o->generate.max_length, "Most new subword symbols")->check(whole(1, 1000000))->type_name("N");
-  sub->add_option("--stop", o->generate.stop, "End in front of the first place where this text appears in what is new")->type_name("TEXT");
+  sub->add_option("--stop", o->generate.stop, "End in front of the first place where this text appears in what is new")
+      ->type_name("TEXT")
+      ->check([](const std::string& text) { return text.empty() ? std::string("expected a text, found an empty one") : std::string(); });
   sub->add_flag("--continuation", o->continuation, "Print what is new alone, without the line before it");
   sub->add_option("--threads", o->generator.threads, "Threads; 0: one a core. Results do not depend on it")
       ->check(whole(0, 4096))

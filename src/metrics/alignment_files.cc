@@ -146,6 +146,7 @@ std::vector<std::vector<AlignmentLink>> parse_alignments(const std::vector<std::
 
 std::vector<GoldAlignment> parse_gold_alignments(const std::vector<std::string>& lines, const std::string& name, size_t sentences,
                                                  const AlignmentLengths& lengths, GoldFormat format) {
+  check(sentences > 0, "{}: expected the links of one sentence or more to judge by it, found none", name);
   if (format == GoldFormat::kRecognised) format = looks_like_naacl(lines) ? GoldFormat::kNaacl : GoldFormat::kPharaoh;
   if (format == GoldFormat::kPharaoh) {
     check(lines.size() == sentences, "{}: expected {} lines, one for each sentence, found {}", name, sentences, lines.size());

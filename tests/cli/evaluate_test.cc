@@ -106,6 +106,13 @@ TEST_F(Evaluate, GoldOfAnotherLengthOrFormFailsAndNothingIsPrinted) {
   }
 }
 
+TEST_F(Evaluate, NothingAtAllIsNoPerfectAlignment) {
+  const Outcome o = run_jumok("evaluate --aer " + file("gold", "") + " < /dev/null");
+  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.out, "");
+  EXPECT_NE(o.err.find("gold: expected the links of one sentence or more"), std::string::npos) << o.err;
+}
+
 TEST_F(Evaluate, LinksBeyondTheTextFailWithFileAndLine) {
   const auto gold = file("gold", "0-0\n3-0\n"), links = file("links", "0-0\n0-0\n");
   const auto text = file("text", "a b c\na b c\n");

@@ -95,7 +95,7 @@ TEST_F(GenerateCommand, ChoicesThatDoNotFitTogetherAreWrongUsage) {
   for (const char* with : {"--temperature 2", "--top-k 3", "--top-p 0.5", "--seed 2", "--samples 2"})
     expect_wrong_usage("generate --greedy " + std::string(with) + model_, "--greedy");
   for (const char* bad : {"--temperature 0", "--temperature nan", "--top-p 0", "--top-p nan", "--top-p 1.1", "--top-k -1", "--max-length 0",
-                          "--samples 0", "--batch 0"})
+                          "--samples 0", "--batch 0", "--stop ''"})
     expect_wrong_usage("generate " + std::string(bad) + model_, std::string(bad).substr(0, std::string(bad).find(' ')));
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "commands.h"
+#include "gold_format.h"
 #include "output.h"
 #include "text/lines.h"
 #include "text/unicode.h"
@@ -20,7 +21,8 @@ struct EvaluateOptions {
   std::string hypothesis;  // "-": standard input
   std::string reference;
   std::string tokenizer = "13a", smoothing = "exp";
-  std::string gold, gold_format = "auto", source, target, judged = "all";
+  std::string gold, source, target, judged = "all";
+  GoldFormat gold_format = GoldFormat::kRecognised;
   MetricOptions metric;
   bool json = false;
 };
@@ -53,11 +55,6 @@ Smoothing parse_smoothing(const std::string& name) {
 JudgedLinks parse_judged(const std::string& name) {
   if (name == "either") return JudgedLinks::kEitherAnnotated;
   return name == "both" ? JudgedLinks::kBothAnnotated : JudgedLinks::kAll;
-}
-
-GoldFormat parse_gold_format(const std::string& name) {
-  if (name == "pharaoh") return GoldFormat::kPharaoh;
-  return name == "naacl" ? GoldFormat::kNaacl : GoldFormat::kRecognised;
 }
 
 // Numbers are printed in full (shortest text that reads back as the same double); names and signatures need no escapes.
@@ -93,8 +90,7 @@ int evaluate_text(const EvaluateOptions& options) {
 int evaluate_alignment(const EvaluateOptions& options) {
   const AlignmentLengths lengths{word_counts(options.source), word_counts(options.target)};
   const auto hypotheses = parse_alignments(read_hypothesis(options), name_of_hypothesis(options), lengths);
-  const auto gold = parse_gold_alignments(read_lines(options.gold, warn), options.gold, hypotheses.size(), lengths,
-                                          parse_gold_format(options.gold_format));
+  const auto gold = parse_gold_alignments(read_lines(options.gold, warn), options.gold, hypotheses.size(), lengths, options.gold_format);
   const auto score = alignment_error_rate(hypotheses, gold, parse_judged(options.judged));
   write_output(options.json ? to_json(score)
                             : fmt::format("AER = {:.4f} (precision = {:.4f} recall = {:.4f} proposed = {} sure = {})\n", score.error_rate,
@@ -132,11 +128,7 @@ void add_alignment_options(CLI::App& sub, EvaluateOptions& options) {
                               "'sentence source target [S|P]' (from 1). The hypothesis has 0-0 1-2 … a line")
                    ->type_name("FILE")
                    ->excludes("--reference");
-  sub.add_option("--gold-format", options.gold_format,
-                 "Form of the gold: pharaoh (a line a sentence), naacl (a line a link), or auto: that of its first line with content")
-      ->check(one_of({"auto", "pharaoh", "naacl"}))
-      ->type_name("NAME")
-      ->needs(gold);
+  add_gold_format(sub, options.gold_format, gold);
   sub.add_option("--aer-judge", options.judged,
                  "Links that count, for gold that leaves words out: all, or those with either or both of their words in the gold")
       ->check(one_of({"all", "either", "both"}))

@@ -13,7 +13,6 @@
 #include "lab/kv_cache_cost.h"
 #include "lab/lookup.h"
 #include "lab/permutation.h"
-#include "lab/scale.h"
 #include "lab/worked_example.h"
 #include "lab_output.h"
 #include "lab_trained.h"
@@ -68,21 +67,13 @@ void add_small_experiments(CLI::App& lab, Command& command) {
       lab, command, "worked-example", "One attention by hand: every number from embedding to context", run_example,
       [](CLI::App& sub, WorkedExampleOptions& o) {
         sub.add_option("--input", o.input,
-                       "JSON file with embeddings, w_q, w_k, w_v, queries, keys, scale, mask (default: \"it\", cat or car)");
-      });
-  add_experiment<ScaleOptions, ScaleResult>(
-      lab, command, "scale", "Why scores are divided by √d_k: the softmax of random scores", run_scale, [](CLI::App& sub, ScaleOptions& o) {
-        sub.add_option("--widths", o.widths, "Values of d_k, comma-separated")->delimiter(',')->check(whole(1, 65536));
-        sub.add_option("--keys", o.keys, "Keys a query chooses from")->check(whole(1, 10000));
-        sub.add_option("--draws", o.draws, "Draws for each d_k")->check(whole(1, 10000000));
-        add_full(sub, o.run, "50 times the draws");
-        add_seed(sub, o.run);
-        add_threads(sub, o.run);
+                       "JSON file with embeddings, w_q, w_k, w_v, queries, keys, scale, mask (default: \"it\", cat or car)")
+            ->type_name("FILE");
       });
   add_experiment<PermutationOptions, PermutationResult>(
       lab, command, "permutation", "What a model knows of word order, without and with positions", run_permutation,
       [](CLI::App& sub, PermutationOptions& o) {
-        sub.add_option("--preset", o.preset, "Transformer to look at");
+        sub.add_option("--preset", o.preset, "Transformer to look at")->type_name("NAME");
         sub.add_option("--length", o.length, "Symbols of the sentence")->check(whole(2, 1000));
         sub.add_option("--permutations", o.permutations, "Random orders tried")->check(whole(1, 10000));
         add_seed(sub, o.run);
@@ -108,10 +99,10 @@ void add_cost_experiments(CLI::App& lab, Command& command) {
   add_experiment<KvCacheOptions, KvCacheResult>(
       lab, command, "kv-cache", "Bytes and time per generated symbol, with kept keys and values and without", run_kv_cache,
       [](CLI::App& sub, KvCacheOptions& o) {
-        sub.add_option("--preset", o.preset, "Transformer to measure");
+        sub.add_option("--preset", o.preset, "Transformer or language model to measure")->type_name("NAME");
         sub.add_option("--vocabulary", o.vocabulary, "Symbols of the output layer")->check(whole(8, 1000000));
         sub.add_option("--length", o.length, "Symbols generated")->check(whole(32, 65536));
-        sub.add_option("--source-length", o.source_length, "Symbols of the source")->check(whole(1, 65536));
+        sub.add_option("--source-length", o.source_length, "Symbols of the source; a language model has none")->check(whole(1, 65536));
         sub.add_option("--passes", o.passes, "Generations measured")->check(whole(1, 1000));
         add_full(sub, o.run, "1024 symbols");
         add_seed(sub, o.run);

@@ -20,7 +20,9 @@ std::filesystem::path lab_page_path(const std::filesystem::path& page, const std
 }
 
 void write_lab_results(const LabOutput& output, const std::string& name, const LabReport& report, const nlohmann::ordered_json& json) {
-  write_output(output.json ? json.dump(2) + "\n" : lab_text(report));
+  const bool prints_json = output.json && output.json_file.empty();
+  write_output(prints_json ? json.dump(2) + "\n" : lab_text(report));
+  if (!output.json_file.empty()) write_file(output.json_file, json.dump(2) + "\n");
   if (output.page.empty()) return;
   const std::filesystem::path path = lab_page_path(output.page, name);
   if (path != output.page) make_folder(output.page);
@@ -29,8 +31,17 @@ void write_lab_results(const LabOutput& output, const std::string& name, const L
 }
 
 void add_lab_output(CLI::App& sub, LabOutput& output) {
-  sub.add_option("--output", output.page, "Also write a page with the pictures: a file that ends in .html, or a folder (default: none)");
-  sub.add_flag("--json", output.json, "Print one JSON object instead of tables");
+  sub.add_option("--output", output.page, "Also write a page with the pictures: a file that ends in .html, or a folder (default: none)")
+      ->type_name("PATH");
+  sub.add_option_function<std::string>(
+         "--json",
+         [&output](const std::string& file) {
+           output.json = true;
+           output.json_file = file;
+         },
+         "One JSON object with all numbers: into FILE, or without one to standard output instead of the tables")
+      ->type_name("[FILE]")
+      ->expected(0, 1);
   sub.add_flag("--quiet", output.quiet, "Nothing on standard error but errors");
 }
 

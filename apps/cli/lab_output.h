@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/file.h"
 #include "commands.h"
 #include "lab/experiment.h"
 #include "progress.h"
@@ -14,7 +15,9 @@ namespace jumok {
 
 struct LabOutput {
   std::filesystem::path page;  // a folder, or a file that ends in .html; empty: no page
-  bool json = false, quiet = false;
+  bool json = false;
+  std::filesystem::path json_file;  // with json: where it goes; empty: standard output, instead of the tables
+  bool quiet = false;
 };
 
 // The page's file: `page` itself where it ends in .html, else NAME.html in the folder `page`. Throws Error where it cannot be written.
@@ -40,6 +43,7 @@ void add_experiment(CLI::App& lab, Command& command, const char* name, const cha
   sub->callback([=, &command] {
     command = [=] {
       if (!output->page.empty()) lab_page_path(output->page, name);  // said before the work
+      if (!output->json_file.empty()) check_file_place(output->json_file);
       Result result;
       {
         ProgressOptions bar_options;

@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gold_format.h"
 #include "lab/bottleneck.h"
 #include "lab/compare.h"
 #include "lab/gradient.h"
 #include "lab/heads.h"
+#include "lab/scale.h"
 #include "lab_output.h"
 #include "values.h"
 
@@ -20,40 +22,54 @@ void add_files(CLI::App& sub, LabFiles& files) {
   sub.add_option("--test-target", files.test_target, "Their translations")->type_name("FILE");
 }
 
+void add_gold(CLI::App& sub, LabFiles& files) {
+  CLI::Option* gold =
+      sub.add_option("--gold", files.gold, "True word links of the test sentences, for the alignment error rate (default: none)")
+          ->type_name("FILE");
+  add_gold_format(sub, files.gold_format, gold);
+}
+
 // A task by its name.
 void add_task(CLI::App& sub, Task& task) {
   sub.add_option_function<std::string>(
          "--task", [&task](const std::string& name) { task = parse_task(name); },
          "Task made on the spot: copy or reverse digits, dates from words to figures")
       ->check(one_of({"copy", "reverse", "dates"}))
+      ->type_name("NAME")
       ->default_str(task_name(task));
 }
 
-void add_budget(CLI::App& sub, int64_t& updates, int& width, int& batch_tokens) {
-  sub.add_option("--updates", updates, "Updates of each model")->check(whole(1, 10000000));
-  sub.add_option("--width", width, "model.width of all; 0: each preset's own")->check(whole(0, 8192));
-  sub.add_option("--batch-tokens", batch_tokens, "Target symbols of an update")->check(whole(1, 10000000));
+void add_budget(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const std::string& updates_help) {
+  sub.add_option("--updates", plan.updates, updates_help)->check(whole(least_updates, 10000000));
+  sub.add_option("--seconds", plan.seconds, "Seconds of each model instead of updates; 0: updates count")
+      ->check(real(0.0, 1e7))
+      ->type_name("SECONDS");
+  sub.add_option("--width", plan.width, "model.width of all; 0: each preset's own")->check(whole(0, 8192));
+  sub.add_option("--batch-tokens", plan.batch_tokens, "Target symbols of an update")->check(whole(1, 10000000));
+  sub.add_option("--pairs", plan.training_pairs, "Pairs of a task to train on")->check(whole(1, 10000000));
+  sub.add_option("--set", plan.settings, "A setting for all models, as in jumok train; repeatable")->type_name("KEY=VALUE");
 }
 
-void add_settings(CLI::App& sub, std::vector<std::string>& settings) {
-  sub.add_option("--set", settings, "key=value for all models, as in jumok train; repeatable");
+// All of a plan with one task.
+void add_plan(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const std::string& updates_help, const std::string& full) {
+  add_task(sub, plan.task);
+  add_files(sub, plan.files);
+  add_gold(sub, plan.files);
+  add_budget(sub, plan, least_updates, updates_help);
+  sub.add_option("--test-pairs", plan.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
+  add_full(sub, plan.run, full);
+  add_seed(sub, plan.run);
+  add_threads(sub, plan.run);
 }
+
+constexpr const char* kUpdatesHelp = "Updates of each model";
 
 void add_compare(CLI::App& lab, Command& command) {
   add_experiment<CompareOptions, CompareResult>(
       lab, command, "compare", "Every mechanism trained on the same text for the same budget", run_compare,
       [](CLI::App& sub, CompareOptions& o) {
-        add_task(sub, o.task);
-        add_files(sub, o.files);
         sub.add_option("--only", o.only, "Mechanism to train, such as 'luong dot'; repeatable (default: all)")->type_name("NAME");
-        add_budget(sub, o.updates, o.width, o.batch_tokens);
-        sub.add_option("--seconds", o.seconds, "Seconds of each model instead of updates; 0: updates count")->check(real(0.0, 1e7));
-        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(whole(1, 10000000));
-        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
-        add_settings(sub, o.settings);
-        add_full(sub, o.run, "10 times the updates, width 256");
-        add_seed(sub, o.run);
-        add_threads(sub, o.run);
+        add_plan(sub, o, 1, kUpdatesHelp, "10 times the updates, width 256");
       });
 }
 
@@ -63,13 +79,13 @@ void add_bottleneck(CLI::App& lab, Command& command) {
       [](CLI::App& sub, BottleneckOptions& o) {
         sub.add_option("--lengths", o.lengths, "Lengths of copy and reverse, comma-separated")->delimiter(',')->check(whole(1, 1000));
         add_files(sub, o.files);
-        sub.add_option("--bins", o.bins, "Upper ends of the ranges of source words, of own text, rising")
+        sub.add_option("--bins", o.bins,
+                       "Of own text: upper ends of the ranges of source words, rising, comma-separated (default: five ranges with about as "
+                       "many test lines each)")
             ->delimiter(',')
             ->check(whole(1, 100000));
-        add_budget(sub, o.updates, o.width, o.batch_tokens);
-        sub.add_option("--pairs", o.training_pairs, "Pairs of each task to train on")->check(whole(1, 10000000));
+        add_budget(sub, o, 1, kUpdatesHelp);
         sub.add_option("--test-pairs", o.test_pairs, "Pairs of each length held back")->check(whole(1, 1000000));
-        add_settings(sub, o.settings);
         add_full(sub, o.run, "10 times the updates, lengths 5 to 100, width 256");
         add_seed(sub, o.run);
         add_threads(sub, o.run);
@@ -78,11 +94,12 @@ void add_bottleneck(CLI::App& lab, Command& command) {
 
 void add_gradient(CLI::App& lab, Command& command) {
   add_experiment<GradientOptions, GradientResult>(
-      lab, command, "gradient", "How much gradient of an output word arrives at each source word", run_gradient,
+      lab, command, "gradient", "How much gradient of an output word arrives at each encoder state", run_gradient,
       [](CLI::App& sub, GradientOptions& o) {
         sub.add_option("--length", o.length, "Source words")->check(whole(2, 10000));
         sub.add_option("--sentences", o.sentences, "Sentences, each with its own first parameters")->check(whole(1, 100000));
         sub.add_option("--width", o.width, "Width of the models")->check(whole(8, 8192));
+        sub.add_option("--word", o.word, "Output word whose loss is taken, from 1 to --length")->check(whole(1, 10000));
         add_full(sub, o.run, "200 words, 32 sentences");
         add_seed(sub, o.run);
         add_threads(sub, o.run);
@@ -96,21 +113,25 @@ void add_heads(CLI::App& lab, Command& command) {
         sub.add_option("--heads", o.heads, "Numbers of heads, comma-separated; each must divide the width")
             ->delimiter(',')
             ->check(whole(1, 128));
-        add_task(sub, o.task);
-        add_files(sub, o.files);
-        add_budget(sub, o.updates, o.width, o.batch_tokens);
-        sub.add_option("--pairs", o.training_pairs, "Pairs of the task to train on")->check(whole(1, 10000000));
-        sub.add_option("--test-pairs", o.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
-        add_settings(sub, o.settings);
-        add_full(sub, o.run, "10 times the updates, width 256");
-        add_seed(sub, o.run);
-        add_threads(sub, o.run);
+        add_plan(sub, o, 1, kUpdatesHelp, "10 times the updates, width 256");
+      });
+}
+
+void add_scale(CLI::App& lab, Command& command) {
+  add_experiment<ScaleOptions, ScaleResult>(
+      lab, command, "scale", "Why scores are divided by √d_k: the softmax of random scores, and training with it and without", run_scale,
+      [](CLI::App& sub, ScaleOptions& o) {
+        sub.add_option("--widths", o.widths, "Values of d_k, comma-separated")->delimiter(',')->check(whole(1, 65536));
+        sub.add_option("--keys", o.keys, "Keys a query chooses from")->check(whole(1, 10000));
+        sub.add_option("--draws", o.draws, "Draws for each d_k")->check(whole(1, 10000000));
+        add_plan(sub, o, 0, "Updates of each of the two models; 0: none is trained", "50 times the draws, 10 times the updates, width 256");
       });
 }
 
 }  // namespace
 
 void add_trained_experiments(CLI::App& lab, Command& command) {
+  add_scale(lab, command);
   add_compare(lab, command);
   add_bottleneck(lab, command);
   add_gradient(lab, command);

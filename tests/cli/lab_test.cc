@@ -43,8 +43,28 @@ TEST(Lab, APlaceThatCannotBeWrittenIsSaidBeforeTheWork) {
   EXPECT_NE(o.err.find("/dev/null/pages"), std::string::npos);
 }
 
+TEST(Lab, JsonIntoAFileLeavesTheTablesWhereTheyAre) {
+  const TemporaryFolder folder;
+  const Outcome o = run_jumok("lab worked-example --json '" + (folder / "numbers.json") + "'");
+  ASSERT_EQ(o.status, 0);
+  EXPECT_NE(o.out.find("0.793"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(read_file(folder / "numbers.json"))["experiment"], "worked-example");
+  const Outcome bad = run_jumok("lab compare --json /dev/null/numbers.json");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_NE(bad.err.find("/dev/null/numbers.json"), std::string::npos);
+}
+
+TEST(Lab, GoldGoesWithOwnText) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "gold") << "0-0\n";
+  const Outcome o = run_jumok("lab compare --gold '" + (folder / "gold") + "'");
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("--test-target"), std::string::npos) << o.err;
+  EXPECT_EQ(run_jumok("lab compare --gold-format naacl").status, 2);
+}
+
 TEST(Lab, JsonIsOneObject) {
-  const Outcome o = run_jumok("lab scale --widths 4,9 --keys 3 --draws 100 --json --quiet");
+  const Outcome o = run_jumok("lab scale --widths 4,9 --keys 3 --draws 100 --updates 0 --json --quiet");
   ASSERT_EQ(o.status, 0);
   EXPECT_EQ(o.err, "");
   const auto j = nlohmann::json::parse(o.out);

@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "bench_attention.h"
+#include "bench_gemm.h"
+#include "bench_output.h"
 #include "commands.h"
 #include "jumok/trainer.h"
 #include "lab/bench_train.h"
@@ -22,25 +23,21 @@ struct Options {
   bool json = false;
 };
 
-nlohmann::ordered_json to_json(const BenchTrainOptions& o, const BenchTrainResult& r) {
-  nlohmann::ordered_json parts;
+BenchJson to_json(const BenchTrainOptions& o, const BenchTrainResult& r) {
+  BenchJson parts;
   for (size_t i = 0; i < kPartNames.size(); ++i) parts[kPartNames[i]] = r.profile.seconds[i];
-  return {{"benchmark", "train"},
-          {"preset", o.preset},
-          {"processor", r.roof.processor},
-          {"threads", r.roof.threads},
-          {"fma_peak_gflops", r.roof.fma / 1e9},
-          {"read_gb_per_second", r.roof.read / 1e9},
-          {"parameters", r.parameters},
-          {"flop_per_token", r.flop_per_token},
-          {"tokens_per_update", r.tokens_per_update},
-          {"tokens_per_second",
-           {{"median", r.tokens_per_second.median}, {"least", r.tokens_per_second.least}, {"most", r.tokens_per_second.most}}},
-          {"fraction_of_peak", r.fraction_of_peak},
-          {"worker_seconds", parts},
-          {"optimiser_seconds", r.optimiser_seconds},
-          {"wall_seconds", r.wall_seconds},
-          {"activation_bytes", r.arena_bytes}};
+  BenchJson row = bench_row("update", r.seconds);
+  row.update({{"tokens_per_update", r.tokens_per_update},
+              {"tokens_per_second", to_json(r.tokens_per_second)},
+              {"flop_per_token", r.flop_per_token},
+              {"fraction_of_peak", r.fraction_of_peak},
+              {"worker_seconds", parts},
+              {"optimiser_seconds", r.optimiser_seconds},
+              {"wall_seconds", r.wall_seconds},
+              {"activation_bytes", r.arena_bytes}});
+  return bench_object("train", r.roof,
+                      {{"preset", o.preset}, {"settings", o.settings}, {"vocabulary", o.vocabulary}, {"parameters", r.parameters}},
+                      BenchJson::array({row}));
 }
 
 void print_parts(const BenchTrainResult& r) {
@@ -61,11 +58,10 @@ int run_train(const Options& o) {
     return 0;
   }
   write_output(fmt::format("{}: {} parameters, {:.1f} MFLOP a target symbol\n", o.train.preset, r.parameters, r.flop_per_token / 1e6));
-  write_output(fmt::format("{}, {} threads: FMA peak {:.0f} GFLOP/s, memory {:.1f} GB/s\n", r.roof.processor, r.roof.threads,
-                           r.roof.fma / 1e9, r.roof.read / 1e9));
-  write_output(fmt::format("{:.0f} target symbols/s (median of {} updates of {}; {:.0f} to {:.0f}): {:.1f} % of the peak\n",
-                           r.tokens_per_second.median, o.train.updates, r.tokens_per_update, r.tokens_per_second.least,
-                           r.tokens_per_second.most, 100 * r.fraction_of_peak));
+  write_output(machine_line(r.roof) + "\n");
+  write_output(fmt::format("{:.0f} target symbols/s (median of {} updates of {}; quartiles {:.0f} to {:.0f}): {:.1f} % of the peak\n",
+                           r.tokens_per_second.median, o.train.updates, r.tokens_per_update, r.tokens_per_second.lower,
+                           r.tokens_per_second.upper, 100 * r.fraction_of_peak));
   write_output(fmt::format("activations: {:.0f} MB\nwhere the time of the threads goes:\n", static_cast<double>(r.arena_bytes) / 1e6));
   print_parts(r);
   return 0;
@@ -75,25 +71,17 @@ int run_translate(const Options& o) {
   const BenchTranslateOptions& t = o.translate;
   const BenchTranslateResult r = bench_translate(t);
   if (o.json) {
-    const nlohmann::ordered_json j = {
-        {"benchmark", "translate"},
-        {"preset", t.preset},
-        {"processor", r.roof.processor},
-        {"threads", t.threads},
-        {"fma_peak_gflops", r.roof.fma / 1e9},
-        {"read_gb_per_second", r.roof.read / 1e9},
-        {"sentences", t.sentences},
-        {"tokens_per_second",
-         {{"median", r.tokens_per_second.median}, {"least", r.tokens_per_second.least}, {"most", r.tokens_per_second.most}}}};
-    write_output(j.dump(2) + "\n");
+    BenchJson row = bench_row("round", r.seconds);
+    row["tokens_per_second"] = to_json(r.tokens_per_second);
+    const BenchJson settings = {{"preset", t.preset}, {"settings", t.settings}, {"vocabulary", t.vocabulary}, {"sentences", t.sentences}};
+    write_output(bench_object("translate", r.roof, settings, BenchJson::array({row})).dump(2) + "\n");
     return 0;
   }
   write_output(fmt::format("{}: {} parameters, greedy, {} sentences of {} symbols a batch, {} steps\n", t.preset, r.parameters, t.sentences,
                            t.source_length, t.target_length));
-  write_output(fmt::format("{}, {} threads: FMA peak {:.0f} GFLOP/s, memory {:.1f} GB/s\n", r.roof.processor, t.threads, r.roof.fma / 1e9,
-                           r.roof.read / 1e9));
-  write_output(fmt::format("{:.0f} target symbols/s (median; {:.0f} to {:.0f})\n", r.tokens_per_second.median, r.tokens_per_second.least,
-                           r.tokens_per_second.most));
+  write_output(machine_line(r.roof) + "\n");
+  write_output(fmt::format("{:.0f} target symbols/s (median; quartiles {:.0f} to {:.0f})\n", r.tokens_per_second.median,
+                           r.tokens_per_second.lower, r.tokens_per_second.upper));
   return 0;
 }
 
@@ -119,7 +107,7 @@ void add_translate_benchmark(CLI::App& sub, const std::shared_ptr<Options>& o, C
   translate->add_option("--set", t.settings, "A setting over the preset's; jumok train --list-settings shows all of them; repeatable")
       ->type_name("KEY=VALUE");
   translate->add_option("--vocabulary", t.vocabulary, "Symbols of the joint vocabulary")->check(whole(8, 1000000))->type_name("N");
-  translate->add_option("--threads", t.threads, "Threads; each takes whole batches")->check(whole(1, 4096))->type_name("N");
+  translate->add_option("--threads", t.threads, "Threads, each with whole batches; 0: one a core")->check(whole(0, 4096))->type_name("N");
   translate->add_option("--sentences", t.sentences, "Sentences of a batch")->check(whole(1, 100000))->type_name("N");
   translate->add_option("--batches", t.batches, "Rounds measured, after one of warm-up")->check(whole(1, 100000))->type_name("N");
   translate->add_flag("--json", o->json, "Print one JSON object");
@@ -138,6 +126,7 @@ void add_bench(CLI::App& app, Command& command) {
   add_train_benchmark(*sub, o, command);
   add_translate_benchmark(*sub, o, command);
   add_attention_benchmark(*sub, command);
+  add_gemm_benchmark(*sub, command);
 }
 
 }  // namespace jumok

@@ -140,17 +140,32 @@ HWY_INLINE void rule_row(const AttentionHead& h, int64_t i, int64_t key, int64_t
 // ---- tiles in which mask or bias blocks every pair ----
 
 template <typename T>
-inline bool all_equal(const PairView<const T>& view, Range rows, Range keys, T value) {
+HWY_INLINE bool row_equal(const T* x, int64_t n, T value) {
+  const hn::ScalableTag<T> d;
+  const auto v = hn::Set(d, value);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    if (!hn::AllTrue(d, hn::Eq(hn::LoadU(d, x + j), v))) return false;
+  }
+  for (; j < n; ++j) {
+    if (x[j] != value) return false;
+  }
+  return true;
+}
+
+template <typename T>
+HWY_INLINE bool all_equal(const PairView<const T>& view, Range rows, Range keys, T value) {
   const int64_t last = view.stride == 0 ? std::min(rows.begin + 1, rows.end) : rows.end, n = keys.size();
   for (int64_t i = rows.begin; i < last; ++i) {
     const T* from = view.at(i, keys.begin);
-    int64_t others = 0;
     if (view.key_stride == 1) {
-      for (int64_t j = 0; j < n; ++j) others += from[j] != value;
+      if (!row_equal(from, n, value)) return false;
     } else {
-      for (int64_t j = 0; j < n; ++j) others += from[j * view.key_stride] != value;
+      for (int64_t j = 0; j < n; ++j) {
+        if (from[j * view.key_stride] != value) return false;
+      }
     }
-    if (others > 0) return false;
   }
   return true;
 }

@@ -19,7 +19,7 @@ using D = hn::ScalableTag<float>;
 // Twelve chains of multiply-adds: two units of four cycles' latency keep eight busy, and sixteen registers hold no more. Gives FLOPs done.
 double FmaRound(float* sink) {
   const D d;
-  constexpr int kSteps = 1000000;   // some milliseconds: a virtual machine's clock jumps now and then
+  constexpr int kSteps = 1000000;  // some milliseconds: a virtual machine's clock jumps now and then
   auto a = hn::Set(d, 1e-3f);
   // Each chain starts from its own number: equal ones would be computed once.
   auto v0 = a, v1 = hn::Add(v0, a), v2 = hn::Add(v1, a), v3 = hn::Add(v2, a), v4 = hn::Add(v3, a), v5 = hn::Add(v4, a);
@@ -52,16 +52,25 @@ double ReadRound(const float* data, int64_t n, float* sink) {
   return static_cast<double>(i) * sizeof(float);
 }
 
-// Elements done.
-double ExpRound(float* data, int64_t n) {
+// data <- f(data), again and again. Elements done.
+template <class F>
+HWY_INLINE double map_round(float* data, int64_t n, const F& f) {
   const D d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   double done = 0;
   for (int round = 0; round < 100; ++round) {
-    for (int64_t i = 0; i + lanes <= n; i += lanes) hn::StoreU(hn::Neg(Exp(d, hn::LoadU(d, data + i))), d, data + i);
+    for (int64_t i = 0; i + lanes <= n; i += lanes) hn::StoreU(f(hn::LoadU(d, data + i)), d, data + i);
     done += static_cast<double>(n / lanes * lanes);
   }
   return done;
+}
+
+double ExpRound(float* data, int64_t n) {
+  return map_round(data, n, [](auto x) HWY_ATTR { return hn::Neg(Exp(D(), x)); });
+}
+
+double TanhRound(float* data, int64_t n) {
+  return map_round(data, n, [](auto x) HWY_ATTR { return Tanh(D(), x); });
 }
 
 }  // namespace jumok::kernels::HWY_NAMESPACE
@@ -72,6 +81,7 @@ namespace jumok::kernels {
 HWY_EXPORT(FmaRound);
 HWY_EXPORT(ReadRound);
 HWY_EXPORT(ExpRound);
+HWY_EXPORT(TanhRound);
 namespace {
 
 constexpr int64_t kMaxLanes = 64;
@@ -106,6 +116,11 @@ double probe_read(double seconds) {
 double probe_exp(double seconds) {
   std::vector<float> data(4096, -0.5f);
   return steady_rate(seconds, [&] { return HWY_DYNAMIC_DISPATCH(ExpRound)(data.data(), static_cast<int64_t>(data.size())); });
+}
+
+double probe_tanh(double seconds) {
+  std::vector<float> data(4096, 0.5f);
+  return steady_rate(seconds, [&] { return HWY_DYNAMIC_DISPATCH(TanhRound)(data.data(), static_cast<int64_t>(data.size())); });
 }
 
 }  // namespace jumok::kernels

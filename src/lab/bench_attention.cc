@@ -3,149 +3,177 @@
 #include <jumok/attention.h>
 
 #include <algorithm>
-#include <ctime>
-#include <functional>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "base/rng.h"
+#include "base/workers.h"
+#include "tensor/tensor.h"
 
 namespace jumok {
 namespace {
 
-// Processor time of this thread: what other programs take away does not count.
-double thread_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-using Call = std::function<void()>;
-
-// Seconds of one call of each, measured in turn, so that their ratios come from the same moments: rounds of some 2 ms, at least five, until
-// `seconds` a call are spent.
-std::vector<Spread> time_in_turn(double seconds, const std::vector<Call>& calls) {
-  std::vector<int> repeats;
-  std::vector<std::vector<double>> times(calls.size());
-  for (const Call& call : calls) {
-    const double begin = thread_seconds();
-    call();
-    repeats.push_back(std::max(1, static_cast<int>(0.002 / std::max(thread_seconds() - begin, 1e-7))));
-  }
-  const double begin = thread_seconds(), end = begin + seconds * static_cast<double>(calls.size());
-  while (times[0].size() < 5 || thread_seconds() < end) {
-    for (size_t n = 0; n < calls.size(); ++n) {
-      const double round = thread_seconds();
-      for (int i = 0; i < repeats[n]; ++i) calls[n]();
-      times[n].push_back((thread_seconds() - round) / repeats[n]);
-    }
-  }
-  std::vector<Spread> spreads;
-  for (const auto& t : times) spreads.push_back(spread_of(t));
-  return spreads;
-}
-
-// One sentence of H heads, its gradients, a mask and a bias for all heads.
-struct Sentence {
-  std::vector<float> q, k, v, out, dout, dq, dk, dv, lse, bias;
-  std::vector<uint8_t> mask;
+// A packed batch of H heads: Q, K, V in one matrix [N, 3 H d], their gradients in another.
+struct Batch {
+  std::vector<int64_t> begin, length;
+  std::vector<float> qkv, dqkv, out, dout, lse;
   std::vector<char> workspace;
   attention::Problem problem;
   attention::Result result;
   attention::Gradient gradient;
+  attention::Run run;
 
-  Sentence(int64_t heads, int64_t length, int64_t width) {
-    const auto count = static_cast<size_t>(heads * length * width), pairs = static_cast<size_t>(length * length);
+  Batch(std::vector<int64_t> lengths, int64_t heads, int64_t width, int threads) : length(std::move(lengths)) {
+    int64_t rows = 0;
+    for (const int64_t n : length) begin.push_back(rows), rows += n;
+    const int64_t model = heads * width, wide = padded_stride(3 * model), narrow = padded_stride(model);
     Rng rng(1);
-    for (auto* x : {&q, &k, &v, &out, &dout, &dq, &dk, &dv}) x->resize(count);
-    for (auto* x : {&q, &k, &v, &dout}) {
+    for (auto* x : {&qkv, &dqkv}) x->resize(static_cast<size_t>(rows * wide));
+    for (auto* x : {&out, &dout}) x->resize(static_cast<size_t>(rows * narrow));
+    for (auto* x : {&qkv, &dout}) {
       for (float& y : *x) y = static_cast<float>(rng.normal());
     }
-    lse.resize(static_cast<size_t>(heads * length));
-    bias.resize(pairs);
-    mask.resize(pairs);
-    for (size_t n = 0; n < pairs; ++n) bias[n] = static_cast<float>(rng.uniform()), mask[n] = rng.below(4) != 0;
-    const auto view = [&](std::vector<float>& x) { return attention::dense(x.data(), 1, heads, length, width); };
-    problem.q = view(q), problem.k = view(k), problem.v = view(v);
-    result = {view(out), attention::dense(lse.data(), 1, heads, length, 1)};
-    gradient = {result.out, view(dout), result.lse, view(dq), view(dk), view(dv)};
-    workspace.resize(attention::backward_workspace(problem));
+    lse.resize(static_cast<size_t>(rows * heads));
+    const auto third = [&](std::vector<float>& x, int64_t n) {
+      return attention::interleaved(x.data() + n * model, 1, heads, rows, width, wide);
+    };
+    const auto whole = [&](std::vector<float>& x) { return attention::interleaved(x.data(), 1, heads, rows, width, narrow); };
+    problem.q = third(qkv, 0), problem.k = third(qkv, 1), problem.v = third(qkv, 2);
+    problem.queries = problem.keys = {begin.data(), length.data()};
+    problem.sentences = static_cast<int64_t>(length.size());
+    result = {whole(out), attention::interleaved(lse.data(), 1, heads, rows, 1)};
+    gradient = {result.out, whole(dout), result.lse, third(dqkv, 0), third(dqkv, 1), third(dqkv, 2)};
+    workspace.resize(attention::backward_workspace(problem, threads));
+    run = {threads, workspace.data(), workspace.size()};
+    attention::forward(problem, result, run);
   }
 };
 
-constexpr const char* kRules[] = {"full", "causal", "window", "mask", "bias"};
-
-attention::Problem ruled_problem(const std::string& rule, int window, const Sentence& s) {
-  attention::Problem p = s.problem;
-  attention::Rules& rules = p.rules;
-  rules.causal = rule == "causal";
-  if (rule == "window") rules.left = window / 2, rules.right = window - window / 2 - 1;
-  if (rule == "mask") rules.mask = {s.mask.data(), 0, 0, p.q.rows, 1};
-  if (rule == "bias") rules.bias = {s.bias.data(), 0, 0, p.q.rows, 1};
-  return p;
+// Quarters, half, … up to seven quarters of `length`, in turn, until there are as many pairs as in `sentences` of it.
+std::vector<int64_t> mixed_lengths(int64_t length, int64_t sentences) {
+  std::vector<int64_t> lengths;
+  for (int64_t rest = sentences * length * length, quarters = 1; rest > 0; quarters = quarters % 7 + 1) {
+    const auto most = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(rest))));
+    const int64_t n = std::min(std::max<int64_t>(1, length * quarters / 4), most);
+    lengths.push_back(n);
+    rest -= n * n;
+  }
+  return lengths;
 }
 
-// The pairs that position allows of one head.
-double pairs_of(const attention::Rules& rules, int64_t length) {
+int64_t section(int64_t length) { return std::max<int64_t>(64, (length / 4 + 63) / 64 * 64); }  // of the rule "blocks"; whole tiles of keys
+
+// What the rules of one length read and write.
+struct Subject {
+  Batch equal, mixed;
+  std::vector<uint8_t> mask, blocks;  // [T, T]
+  std::vector<float> bias;
+
+  Subject(const BenchAttentionOptions& o, int64_t length, int threads)
+      : equal(std::vector<int64_t>(bench_sentences(static_cast<int>(length), o.heads, threads), length), o.heads, o.width, threads),
+        mixed(chosen(o, "mixed") ? mixed_lengths(length, equal.problem.sentences) : std::vector<int64_t>(), o.heads, o.width, threads) {
+    Rng rng(2);
+    if (chosen(o, "mask")) fill(mask, length, [&](int64_t, int64_t) { return rng.below(4) != 0; });
+    if (chosen(o, "blocks")) fill(blocks, length, [&](int64_t i, int64_t j) { return i / section(length) == j / section(length); });
+    if (chosen(o, "bias")) fill(bias, length, [&](int64_t, int64_t) { return static_cast<float>(rng.uniform()); });
+  }
+  static bool chosen(const BenchAttentionOptions& o, const char* rule) { return std::ranges::count(o.rules, rule) > 0; }
+  template <typename T, class F>
+  static void fill(std::vector<T>& pairs, int64_t length, const F& value) {
+    for (int64_t n = 0; n < length * length; ++n) pairs.push_back(value(n / length, n % length));
+  }
+  Batch& batch(const std::string& rule) { return rule == "mixed" ? mixed : equal; }
+
+  attention::Problem problem(const std::string& rule, int window) {
+    attention::Problem p = batch(rule).problem;
+    const int64_t length = equal.length[0];
+    attention::Rules& rules = p.rules;
+    rules.causal = rule == "causal";
+    if (rule == "window") rules.left = window / 2, rules.right = window - window / 2 - 1;
+    if (rule == "mask") rules.mask = {mask.data(), 0, 0, length, 1};
+    if (rule == "blocks") rules.mask = {blocks.data(), 0, 0, length, 1};
+    if (rule == "bias") rules.bias = {bias.data(), 0, 0, length, 1};
+    return p;
+  }
+};
+
+// The pairs that position, or the mask of blocks, allows of one head of one sentence.
+double pairs_of(const attention::Rules& rules, bool blocks, int64_t length) {
   double pairs = 0;
   for (int64_t i = 0; i < length; ++i) {
-    const int64_t first = rules.left < 0 ? 0 : std::max<int64_t>(0, i - rules.left);
-    const int64_t last = rules.causal ? i : rules.right < 0 ? length - 1 : std::min(length - 1, i + rules.right);
+    int64_t first = rules.left < 0 ? 0 : std::max<int64_t>(0, i - rules.left);
+    int64_t last = rules.causal ? i : rules.right < 0 ? length - 1 : std::min(length - 1, i + rules.right);
+    if (blocks) first = i / section(length) * section(length), last = std::min(length, first + section(length)) - 1;
     pairs += static_cast<double>(last - first + 1);
   }
   return pairs;
 }
 
 void measure_length(const BenchAttentionOptions& o, int length, BenchAttentionResult& result) {
-  Sentence s(o.heads, length, o.width);
-  const attention::Run run{1, s.workspace.data(), s.workspace.size()};
+  const int threads = result.roof.threads;
+  Subject s(o, length, threads);
   std::vector<attention::Problem> problems;
-  for (const char* rule : kRules) problems.push_back(ruled_problem(rule, o.window, s));
+  for (const std::string& rule : o.rules) problems.push_back(s.problem(rule, o.window));
+  const auto full = std::ranges::find(o.rules, "full") - o.rules.begin();
   for (const bool backward : {false, true}) {
-    std::vector<Call> calls;
-    for (const attention::Problem& p : problems) {
+    std::vector<Work> calls;
+    for (size_t n = 0; n < problems.size(); ++n) {
+      Batch& b = s.batch(o.rules[n]);
       // A backward's speed does not depend on which rule's output stands there.
-      calls.push_back(backward ? Call([&] { attention::backward(p, s.gradient, run); })
-                               : Call([&] { attention::forward(p, s.result, run); }));
+      calls.push_back(backward ? Work([&, n] { attention::backward(problems[n], b.gradient, b.run); })
+                               : Work([&, n] { attention::forward(problems[n], b.result, b.run); }));
     }
-    attention::forward(problems[0], s.result, run);
-    const std::vector<Spread> seconds = time_in_turn(o.seconds, calls);
+    const std::vector<Spread> seconds = time_in_turn({.seconds = o.seconds, .wall = threads > 1}, calls);
     for (size_t n = 0; n < calls.size(); ++n) {
-      AttentionRate rate{kRules[n], backward, length, seconds[n]};
-      rate.flop = pairs_of(problems[n].rules, length) * o.heads * o.width * (backward ? 10 : 4);
+      const std::vector<int64_t>& lengths = s.batch(o.rules[n]).length;
+      AttentionRate rate{o.rules[n], backward, length, static_cast<int>(lengths.size()), seconds[n]};
+      for (const int64_t t : lengths) {
+        rate.flop += pairs_of(problems[n].rules, o.rules[n] == "blocks", t) * o.heads * o.width * (backward ? 10 : 4);
+      }
       rate.fraction_of_peak = rate.flop / seconds[n].median / result.roof.fma;
-      rate.against_full = seconds[n].median / seconds[0].median;
+      if (full < std::ssize(o.rules)) rate.against_full = seconds[n].median / seconds[static_cast<size_t>(full)].median;
       result.rates.push_back(rate);
     }
   }
 }
 
-// Layers of caches in turn, 64 MB at least, so that each is read from memory as in a model.
+// Caches of 64 MB at least, and one a thread, so that each is read from memory as in a model.
 void measure_step(const BenchAttentionOptions& o, BenchAttentionResult& result) {
-  const int64_t floats = int64_t{o.heads} * o.cache * o.width, layers = std::max<int64_t>(1, (16 << 20) / std::max<int64_t>(1, 2 * floats));
-  std::vector<float> cache(static_cast<size_t>(2 * layers * floats), 0.5f), q(static_cast<size_t>(o.heads * o.width), 0.5f), out(q.size());
+  const int64_t floats = int64_t{o.heads} * o.cache * o.width, most = std::max<int64_t>(1, (16 << 20) / std::max<int64_t>(1, 2 * floats));
+  const int64_t sentences = std::max<int64_t>(result.roof.threads, most);
+  std::vector<float> k(static_cast<size_t>(sentences * floats), 0.5f), v(k.size(), 0.5f);
+  std::vector<float> q(static_cast<size_t>(sentences * o.heads * o.width), 0.5f), out(q.size());
   attention::Problem p;
-  p.q = attention::dense(q.data(), 1, o.heads, 1, o.width);
-  const Call all_layers = [&] {
-    for (int64_t layer = 0; layer < layers; ++layer) {
-      p.k = attention::dense(cache.data() + 2 * layer * floats, 1, o.heads, o.cache, o.width);
-      p.v = attention::dense(cache.data() + (2 * layer + 1) * floats, 1, o.heads, o.cache, o.width);
-      attention::forward(p, {attention::dense(out.data(), 1, o.heads, 1, o.width)});
-    }
-  };
-  const Spread seconds = time_in_turn(o.seconds, {all_layers})[0];
-  const double bytes = static_cast<double>(cache.size() * sizeof(float));
-  result.step_bytes_per_second = {bytes / seconds.median, bytes / seconds.most, bytes / seconds.least};
+  p.q = attention::dense(q.data(), sentences, o.heads, 1, o.width);
+  p.k = attention::dense(k.data(), sentences, o.heads, o.cache, o.width);
+  p.v = attention::dense(v.data(), sentences, o.heads, o.cache, o.width);
+  const attention::Result to{attention::dense(out.data(), sentences, o.heads, 1, o.width)};
+  const int threads = result.roof.threads;
+  const Work step = [&] { attention::forward(p, to, {.threads = threads}); };
+  result.step_sentences = static_cast<int>(sentences);
+  result.step_seconds = time_in_turn({.seconds = o.seconds, .wall = threads > 1}, {step})[0];
+  result.step_bytes_per_second = rate_spread(static_cast<double>(2 * k.size() * sizeof(float)), result.step_seconds);
   result.step_fraction_of_read = result.step_bytes_per_second.median / result.roof.read;
 }
 
 }  // namespace
 
+const std::vector<std::string>& attention_rules() {
+  static const std::vector<std::string> rules = {"full", "causal", "window", "mask", "blocks", "bias", "mixed"};
+  return rules;
+}
+
+int bench_sentences(int length, int heads, int threads) {
+  const int pieces = std::max({length <= 16 ? 2048 : length <= 32 ? 512 : length <= 64 ? 256 : 8192 / length, 8, 4 * threads});
+  return (pieces + heads - 1) / heads;
+}
+
 BenchAttentionResult bench_attention(const BenchAttentionOptions& options) {
   BenchAttentionResult result;
-  result.roof = measure_machine(1, 1.0);
+  result.roof = measure_machine(threads_or_cores(options.threads), 1.0);
   for (const int length : options.lengths) measure_length(options, length, result);
-  measure_step(options, result);
+  if (options.cache > 0) measure_step(options, result);
   return result;
 }
 

@@ -1,6 +1,5 @@
 #include "lab/bench_train.h"
 
-#include <chrono>
 #include <numeric>
 
 #include "base/rng.h"
@@ -10,9 +9,6 @@
 
 namespace jumok {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 // Matrices that a token is multiplied by: all but embeddings that are only looked up, and positions.
 int64_t count_product_weights(const EncoderDecoder& model) {
@@ -66,23 +62,23 @@ BenchTrainResult bench_train(const BenchTrainOptions& o) {
   model->layout().initialise(state.parameters.data(), 1);
 
   constexpr int kWarmUp = 2;
-  std::vector<double> rates;
-  for (int u = 0; u < kWarmUp + o.updates; ++u) {
+  const Work update = [&, u = 0]() mutable {
     if (u == kWarmUp) lanes.start_profile();
-    const auto begin = Clock::now();
+    const double begin = wall_seconds();
     const OutputLoss loss = lanes.gradients(state.parameters.data(), batch, static_cast<uint64_t>(u));
-    const auto middle = Clock::now();
+    const double middle = wall_seconds();
     update_parameters(state, {lanes.blocks(), loss.tokens}, {train, 1e-4}, workers);
-    if (u < kWarmUp) continue;
-    result.optimiser_seconds += since(middle);
-    result.wall_seconds += since(begin);
+    if (u++ >= kWarmUp) {
+      result.optimiser_seconds += wall_seconds() - middle;
+      result.wall_seconds += wall_seconds() - begin;
+    }
     result.tokens_per_update = loss.tokens;
-    rates.push_back(static_cast<double>(loss.tokens) / since(begin));
-  }
+  };
+  result.seconds = time_in_turn({.seconds = 0, .rounds = o.updates, .warm_up = kWarmUp, .wall = true}, {update})[0];
   result.parameters = model->layout().count();
   result.product_weights = count_product_weights(*model);
   result.flop_per_token = 6.0 * static_cast<double>(result.product_weights);
-  result.tokens_per_second = spread_of(rates);
+  result.tokens_per_second = rate_spread(static_cast<double>(result.tokens_per_update), result.seconds);
   result.fraction_of_peak = result.tokens_per_second.median * result.flop_per_token / result.roof.fma;
   result.profile = lanes.profile();
   result.arena_bytes = lanes.peak_arena_bytes();

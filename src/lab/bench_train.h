@@ -6,6 +6,7 @@
 
 #include "base/profile.h"
 #include "lab/machine.h"
+#include "lab/timing.h"
 
 namespace jumok {
 
@@ -24,7 +25,7 @@ struct BenchTrainResult {
   int64_t parameters = 0, product_weights = 0;
   int64_t tokens_per_update = 0;                   // real target symbols
   double flop_per_token = 0;                       // 6 × the weights that take part in products
-  Spread tokens_per_second;                        // over the updates
+  Spread seconds, tokens_per_second;               // of an update
   double fraction_of_peak = 0;                     // median rate × FLOP a token / measured FMA peak
   Profile profile;                                 // seconds of all workers together
   double optimiser_seconds = 0, wall_seconds = 0;  // of the measured updates

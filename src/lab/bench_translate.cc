@@ -1,7 +1,5 @@
 #include "lab/bench_translate.h"
 
-#include <chrono>
-
 #include "base/rng.h"
 #include "gemm/worker_threads.h"
 #include "models/encoder_decoder.h"
@@ -40,17 +38,13 @@ BenchTranslateResult bench_translate(const BenchTranslateOptions& o) {
   const PackedRows source = pack_source(random_sources(o));
 
   BenchTranslateResult result;
-  result.roof = measure_machine(o.threads, 1.0);
+  const int threads = threads_or_cores(o.threads);
+  result.roof = measure_machine(threads, 1.0);
   result.parameters = model->layout().count();
-  Workers workers(o.threads, prepare_model_thread);
-  std::vector<double> rates;
-  for (int round = 0; round <= o.batches; ++round) {
-    const auto begin = std::chrono::steady_clock::now();
-    workers.run(o.threads, [&](int, int) { greedy_search(*model->start(parameters.data(), source), search); });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (round > 0) rates.push_back(static_cast<double>(o.threads) * o.sentences * o.target_length / seconds);
-  }
-  result.tokens_per_second = spread_of(rates);
+  Workers workers(threads, prepare_model_thread);
+  const Work round = [&] { workers.run(threads, [&](int, int) { greedy_search(*model->start(parameters.data(), source), search); }); };
+  result.seconds = time_in_turn({.seconds = 0, .rounds = o.batches, .wall = true}, {round})[0];
+  result.tokens_per_second = rate_spread(static_cast<double>(threads) * o.sentences * o.target_length, result.seconds);
   return result;
 }
 

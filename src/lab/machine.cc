@@ -1,7 +1,7 @@
 #include "lab/machine.h"
 
-#include <algorithm>
 #include <fstream>
+#include <numeric>
 
 #include "base/workers.h"
 #include "kernels/probe.h"
@@ -32,10 +32,11 @@ MachineRoof measure_machine(int threads, double seconds) {
   return roof;
 }
 
-Spread spread_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  if (values.empty()) return {};
-  return {values[values.size() / 2], values.front(), values.back()};
+double measure_tanh(int threads, double seconds) {
+  Workers workers(threads);
+  std::vector<double> rates(threads);
+  workers.run(threads, [&](int i, int) { rates[i] = kernels::probe_tanh(seconds); });
+  return std::accumulate(rates.begin(), rates.end(), 0.0) / threads;
 }
 
 }  // namespace jumok

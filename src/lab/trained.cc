@@ -14,7 +14,7 @@
 #include "jumok/aligner.h"
 #include "jumok/metrics.h"
 #include "jumok/trainer.h"
-#include "lab/machine.h"
+#include "lab/timing.h"
 #include "models/model_files.h"
 #include "train/lanes.h"
 

@@ -94,8 +94,6 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
   constexpr int kNarrow = 128, kWarmUp = 1000;
   if (budget_.updates > 0) o.settings.push_back(fmt::format("train.warm-up={}", std::clamp<int64_t>(budget_.updates / 5, 1, kWarmUp)));
   if (budget_.width > 0 && budget_.width <= kNarrow) o.settings.push_back("train.rate=0.005");
-  // Bahdanau's encoder is as wide as the decoder in each direction.
-  if (budget_.width > 0 && contender.preset == "rnn-bahdanau") o.settings.push_back(fmt::format("encoder.width={}", 2 * budget_.width));
   o.settings.insert(o.settings.end(), contender.settings.begin(), contender.settings.end());
   o.settings.insert(o.settings.end(), budget_.settings.begin(), budget_.settings.end());
 

@@ -14,13 +14,13 @@ namespace {
 // As many sentences as make up two million elements.
 int sentences_of(int64_t length, int64_t width) { return static_cast<int>(std::max<int64_t>(1, (2 << 20) / (length * length * width))); }
 
-struct Batch {
+struct AdditiveBatch {
   std::vector<float> q, k, v, out, dout, dq, dk, dv, lse, score, dscore;
   attention::Problem problem;
   attention::Result result;
   attention::Gradient gradient;
 
-  Batch(int64_t length, int64_t width) {
+  AdditiveBatch(int64_t length, int64_t width) {
     const int64_t sentences = sentences_of(length, width);
     Rng rng(3);
     for (auto* x : {&q, &k, &v, &out, &dout, &dq, &dk, &dv}) x->resize(static_cast<size_t>(sentences * length * width));
@@ -51,7 +51,7 @@ BenchAdditiveResult bench_additive(const BenchAdditiveOptions& o) {
   for (const int width : o.widths) {
     for (const int length : o.lengths) {
       const std::vector<Spread> seconds = time_side_by_side(threads, {.seconds = o.seconds}, [&] {
-        const auto batch = std::make_shared<Batch>(length, width);
+        const auto batch = std::make_shared<AdditiveBatch>(length, width);
         return std::vector<Work>{[batch] { batch->forward(); }, [batch] { batch->both(); }};
       });
       for (const bool backward : {false, true}) {

@@ -101,7 +101,7 @@ void refuse_slips(CLI::App& app) {
   for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; })) {
     const auto slip = [&app, option](const std::string& value) {
       const std::string kind = kind_of(*option);
-      const bool is_path = kind.starts_with("FILE") || kind.starts_with("DIR");
+      const bool is_path = kind.starts_with("FILE") || kind.starts_with("DIR") || kind.ends_with("PATH");
       if (names_option(app, value)) return fmt::format("expected {} behind it, found the option '{}'", kind, value);
       return is_path && value.empty() ? fmt::format("expected {} behind it, found an empty name", kind) : std::string();
     };

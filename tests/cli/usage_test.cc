@@ -16,6 +16,7 @@ class UsageError : public ::testing::Test {
     sub->add_option("--beam", beam_);
     sub->add_option("--model", model_)->type_name("DIR");
     sub->add_option("--pair", pairs_)->type_name("FILE FILE");
+    sub->add_option("--output", output_)->type_name("PATH");
     sub->add_flag("--quiet");
     app_.add_subcommand("info", "");
     app_.require_subcommand(1);
@@ -31,7 +32,7 @@ class UsageError : public ::testing::Test {
     return "parsed";
   }
   CLI::App app_{"", "jumok"};
-  std::string source_, model_;
+  std::string source_, model_, output_;
   std::vector<std::pair<std::string, std::string>> pairs_;
   int beam_ = 0;
 };
@@ -78,6 +79,7 @@ TEST_F(UsageError, AFileWithoutANameIsToldFromAnOptionLeftOut) {
   const std::string see = " (see 'jumok train --help')";
   EXPECT_EQ(describe({"train", "--source", "a", "--model", ""}), "--model: expected DIR behind it, found an empty name" + see);
   EXPECT_EQ(describe({"train", "--source", "a", "--pair", "b", ""}), "--pair: expected FILE FILE behind it, found an empty name" + see);
+  EXPECT_EQ(describe({"train", "--source", "a", "--output", ""}), "--output: expected PATH behind it, found an empty name" + see);
   EXPECT_EQ(describe({"train", "--source", ""}), "parsed");  // a text
 }
 

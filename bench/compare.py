@@ -30,7 +30,8 @@ def load(path):
             if not all(isinstance(s, (int, float)) and s > 0 for s in seconds):
                 fail(f"{path}: row \"{row['row']}\": expected seconds above 0, found {seconds}")
             rows[row["row"]] = seconds
-        return result["benchmark"], result["machine"], result["settings"], rows
+        machine = {key: result["machine"][key] for key in ("processor", "threads", "fma_peak_gflops")}
+        return result["benchmark"], machine, result["settings"], rows
     except (KeyError, TypeError) as error:
         fail(f"{path}: expected what jumok bench --json writes, found no {error}")
 

@@ -109,7 +109,8 @@ TEST_F(BenchCompare, WhatCannotBeComparedIsRefusedInOneLine) {
   const std::string a = write("a.json", {{"r", {1, 1, 1}}});
   std::ofstream(folder_ / "other.json") << R"({"benchmark": "train"})";
   std::ofstream(folder_ / "broken.json") << "{";
-  for (const char* name : {"other.json", "broken.json", "none.json"}) {
+  std::ofstream(folder_ / "machine.json") << R"({"benchmark": "gemm", "machine": {}, "settings": {}, "rows": []})";
+  for (const char* name : {"other.json", "broken.json", "machine.json", "none.json"}) {
     const Outcome o = compare(a + " '" + (folder_ / name) + "'");
     EXPECT_EQ(o.status, 2) << name;
     EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,13 +66,14 @@ int64_t section(int64_t length) { return std::max<int64_t>(64, (length / 4 + 63)
 
 // What the rules of one length read and write.
 struct Subject {
-  Batch equal, mixed;
+  Batch equal;
+  std::optional<Batch> mixed;
   std::vector<uint8_t> mask, blocks;  // [T, T]
   std::vector<float> bias;
 
   Subject(const BenchAttentionOptions& o, int64_t length, int threads)
-      : equal(std::vector<int64_t>(bench_sentences(static_cast<int>(length), o.heads, threads), length), o.heads, o.width, threads),
-        mixed(chosen(o, "mixed") ? mixed_lengths(length, equal.problem.sentences) : std::vector<int64_t>(), o.heads, o.width, threads) {
+      : equal(std::vector<int64_t>(bench_sentences(static_cast<int>(length), o.heads, threads), length), o.heads, o.width, threads) {
+    if (chosen(o, "mixed")) mixed.emplace(mixed_lengths(length, equal.problem.sentences), o.heads, o.width, threads);
     Rng rng(2);
     if (chosen(o, "mask")) fill(mask, length, [&](int64_t, int64_t) { return rng.below(4) != 0; });
     if (chosen(o, "blocks")) fill(blocks, length, [&](int64_t i, int64_t j) { return i / section(length) == j / section(length); });
@@ -82,7 +84,7 @@ struct Subject {
   static void fill(std::vector<T>& pairs, int64_t length, const F& value) {
     for (int64_t n = 0; n < length * length; ++n) pairs.push_back(value(n / length, n % length));
   }
-  Batch& batch(const std::string& rule) { return rule == "mixed" ? mixed : equal; }
+  Batch& batch(const std::string& rule) { return rule == "mixed" ? *mixed : equal; }
 
   attention::Problem problem(const std::string& rule, int window) {
     attention::Problem p = batch(rule).problem;

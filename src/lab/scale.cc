@@ -12,6 +12,7 @@
 #include "gemm/worker_threads.h"
 #include "jumok/attention.h"
 #include "lab/trained_report.h"
+#include "models/model_files.h"
 #include "report/curves.h"
 
 namespace jumok {
@@ -166,13 +167,13 @@ void train_both(ScaleResult& r, const ScaleOptions& o, double begin) {
   const TrainingBudget budget = o.budget();
   const TrainingGround ground(text, budget, o.run);
   r.text = text.name;
-  r.width = budget.width;
   const double share = (1 - begin) / 2;
   for (const bool scaled : {true, false}) {
     Contender c{scaled ? "with 1/√d_k" : "without", "transformer-tiny", {"attention.heads=1"}};
     if (!scaled) c.settings.push_back("attention.scale=false");
     ScaleTrained t;
     t.trained = ground.train(c, begin, begin + 0.95 * share);
+    r.width = read_config(t.trained.model, nullptr).width;  // settings may have changed it
     t.quality = judge(t.trained.model, text, o.run.threads);
     t.shapes = head_shapes(t.trained.model, text, o.run);
     r.trained.push_back(std::move(t));
@@ -186,7 +187,6 @@ ScaleResult run_scale(const ScaleOptions& o) {
   check(o.keys >= 1 && o.draws >= 1, "scale: expected at least one key and one draw, found {} and {}", o.keys, o.draws);
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   const int64_t chunks = (static_cast<int64_t>(o.draws) * (o.run.full ? 50 : 1) + kChunk - 1) / kChunk;
-  check(o.updates == 0 || o.width >= 1, "scale: expected a width of the trained models, found {}", o.width);
   ScaleResult result{o.keys, chunks * kChunk, {}, {}, 0, {}};
   constexpr double kDrawn = 0.1;  // of the time, where models are trained too
   const double drawn = o.updates > 0 ? kDrawn : 1;

@@ -98,6 +98,13 @@ int day_of(Rng& rng, bool test) {
 
 constexpr std::pair<Task, const char*> kNames[] = {{Task::kCopy, "copy"}, {Task::kReverse, "reverse"}, {Task::kDates, "dates"}};
 
+std::vector<GoldAlignment> read_gold(const LabFiles& files, const LabText& text) {
+  AlignmentLengths lengths;
+  for (const std::string& line : text.test_source) lengths.source.push_back(static_cast<int>(split_words(line).size()));
+  for (const std::string& line : text.test_target) lengths.target.push_back(static_cast<int>(split_words(line).size()));
+  return parse_gold_alignments(read_lines(files.gold), files.gold.string(), text.test_source.size(), lengths, files.gold_format);
+}
+
 }  // namespace
 
 Task parse_task(const std::string& name) {
@@ -180,17 +187,6 @@ LabText task_text(const TaskOptions& options, int training_pairs, int test_pairs
   return text;
 }
 
-namespace {
-
-std::vector<GoldAlignment> read_gold(const LabFiles& files, const LabText& text) {
-  AlignmentLengths lengths;
-  for (const std::string& line : text.test_source) lengths.source.push_back(static_cast<int>(split_words(line).size()));
-  for (const std::string& line : text.test_target) lengths.target.push_back(static_cast<int>(split_words(line).size()));
-  return parse_gold_alignments(read_lines(files.gold), files.gold.string(), text.test_source.size(), lengths, files.gold_format);
-}
-
-}  // namespace
-
 LabText file_text(const LabFiles& files, int test_lines) {
   check(!files.source.empty() && !files.target.empty() && !files.test_source.empty() && !files.test_target.empty(),
         "own text: expected all of --source, --target, --test-source and --test-target");
@@ -201,6 +197,8 @@ LabText file_text(const LabFiles& files, int test_lines) {
   text.target = std::move(training.target);
   text.test_source = std::move(test.source);
   text.test_target = std::move(test.target);
+  check(!text.source.empty() && !text.test_source.empty(), "own text: expected lines to train and to test with, found {} and {}",
+        text.source.size(), text.test_source.size());
   if (!files.gold.empty()) text.gold = read_gold(files, text);
   text.judged = JudgedLinks::kAll;
   if (test_lines > 0 && text.test_source.size() > static_cast<size_t>(test_lines)) {
@@ -208,8 +206,6 @@ LabText file_text(const LabFiles& files, int test_lines) {
     text.test_target.resize(static_cast<size_t>(test_lines));
     if (!text.gold.empty()) text.gold.resize(static_cast<size_t>(test_lines));
   }
-  check(!text.source.empty() && !text.test_source.empty(), "own text: expected lines to train and to test with, found {} and {}",
-        text.source.size(), text.test_source.size());
   return text;
 }
 

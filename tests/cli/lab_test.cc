@@ -54,6 +54,14 @@ TEST(Lab, JsonIntoAFileLeavesTheTablesWhereTheyAre) {
   EXPECT_NE(bad.err.find("/dev/null/numbers.json"), std::string::npos);
 }
 
+// 0 is the preset's own width, and a setting has the last word: the report tells what was trained.
+TEST(Lab, ScaleTellsTheWidthThatItsModelsHave) {
+  const Outcome o = run_jumok(
+      "lab scale --widths 4 --draws 10 --width 0 --set model.width=16 --updates 1 --batch-tokens 64 --pairs 20 --test-pairs 2 --quiet");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.out.find("one head, d_k = 16, "), std::string::npos) << o.out;
+}
+
 TEST(Lab, GoldGoesWithOwnText) {
   const TemporaryFolder folder;
   std::ofstream(folder / "gold") << "0-0\n";

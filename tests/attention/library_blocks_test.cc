@@ -111,7 +111,7 @@ TEST_P(AttentionBlocks, BlockedTilesMeetCausalWindowAndDropout) {
   }
 }
 
-// What is added to stays where a tile is skipped, and a window's rows begin in several tiles.
+// What is added to stays where a tile is skipped.
 TEST_P(AttentionBlocks, GradientsAddUpPastBlockedTiles) {
   SectionedCase once(false), twice(false);
   once.a.run();

@@ -307,7 +307,7 @@ TEST_P(AttentionFaults, Att21SingleHeadsCanBeRead) {
   EXPECT_EQ(weights_of(a), (std::vector<float>{1, 0, 0, 1}));
 }
 
-// ATT-22: one mask object for every call; nothing blocked ever shows, whichever kernel takes the rows: a step, a few rows, many.
+// One mask object for every call; nothing blocked ever shows, whichever kernel takes the rows: a step, a few rows, many.
 TEST_P(AttentionFaults, Att22HugeValuesAtBlockedPlacesShowNowhere) {
   for (int64_t queries : {1, 2, 7, 70}) {
     for (int64_t groups : {1, 2}) {
@@ -327,7 +327,7 @@ TEST_P(AttentionFaults, Att22HugeValuesAtBlockedPlacesShowNowhere) {
   }
 }
 
-// KVC-01, 04: a cache of fixed capacity with prefixes of different length, continued by a token at a time, is the whole pass, row for row.
+// A cache of fixed capacity with prefixes of different length, continued by a token at a time, is the whole pass, row for row.
 TEST_P(AttentionFaults, Kvc01Kvc04StepsWithACacheAreTheRowsOfTheWholePass) {
   LibraryShape s;
   s.batch = 2, s.heads = 4, s.groups = 2, s.queries = s.keys = 80, s.key_width = 16;
@@ -354,7 +354,7 @@ TEST_P(AttentionFaults, Kvc01Kvc04StepsWithACacheAreTheRowsOfTheWholePass) {
   }
 }
 
-// KVC-02: hypotheses that share a cache are compared row by row with their own passes, under masks and biases of their own.
+// Hypotheses that share a cache are compared row by row with their own passes, under masks and biases of their own.
 TEST_P(AttentionFaults, Kvc02BeamsThatShareACacheKeepTheirRows) {
   LibraryShape s;
   s.batch = 5, s.heads = 2, s.groups = 2, s.queries = 1, s.keys = 150, s.key_width = 20, s.value_width = 9;

@@ -44,7 +44,7 @@ class AlignCommand : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(AlignCommand, LinksAreSourceTargetFromZeroALineAPair) {  // ALN-04
+TEST_F(AlignCommand, LinksAreSourceTargetFromZeroALineAPair) {
   const Outcome o = align("3 1 4\n\n7\n", "4 1 3\n\n7\n", "--layer 1");
   EXPECT_EQ(o.status, 0);
   EXPECT_EQ(o.err, "");

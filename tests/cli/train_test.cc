@@ -100,7 +100,7 @@ TEST_F(TrainCommand, AnImpossibleOutputFolderOfACorpusIsNoticedBeforeItIsRead) {
   EXPECT_NE(o.err.find("expected a folder that can be made"), std::string::npos) << o.err;
 }
 
-TEST_F(TrainCommand, ALogOnAFullDiskEndsTheRunWithTheSystemsReason) {  // TRN-09
+TEST_F(TrainCommand, ALogOnAFullDiskEndsTheRunWithTheSystemsReason) {
   const Outcome o = run_jumok("train" + texts() + tiny() + " --max-updates 20 --log-json /dev/full");
   EXPECT_EQ(o.status, 1);
   EXPECT_NE(o.err.find("jumok: /dev/full: cannot be written: No space left on device\n"), std::string::npos) << o.err;

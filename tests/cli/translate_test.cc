@@ -69,14 +69,14 @@ TEST_F(TranslateCommand, AFileComesOutTranslatedLineByLine) {
   EXPECT_EQ(o.out, read_file(kModel / "unseen.target"));
 }
 
-TEST_F(TranslateCommand, EmptyLinesStayEmptyAndNothingGivesNothing) {  // TXT-01, TXT-02
+TEST_F(TranslateCommand, EmptyLinesStayEmptyAndNothingGivesNothing) {
   EXPECT_EQ(text("\n1 2 3\n\n4 5\n\n"), "\n3 2 1\n\n5 4\n\n");
   EXPECT_EQ(text("\n\n\n"), "\n\n\n");
   EXPECT_EQ(text(""), "");
   EXPECT_EQ(text(" \n   \n\t\n\xC2\xA0\n\xE3\x80\x80\n"), "\n\n\n\n\n");
 }
 
-TEST_F(TranslateCommand, LineEndsAndByteOrderMarksAreNoText) {  // TXT-04, TXT-05
+TEST_F(TranslateCommand, LineEndsAndByteOrderMarksAreNoText) {
   EXPECT_EQ(text("\xEF\xBB\xBF"
                  "1 2 3\r\n4 5"),
             "3 2 1\n5 4\n");
@@ -89,7 +89,7 @@ TEST_F(TranslateCommand, LineEndsAndByteOrderMarksAreNoText) {  // TXT-04, TXT-0
   EXPECT_EQ(o.out, "6 5 4 3 2 1\n9 8 7\n");
 }
 
-TEST_F(TranslateCommand, NulAndBadUtf8KeepTheLineCountAndGiveOneWarning) {  // TXT-06, TXT-07
+TEST_F(TranslateCommand, NulAndBadUtf8KeepTheLineCountAndGiveOneWarning) {
   const Outcome o = translate(std::string("1 2 3\n4 ") + '\0' + " 5\n\xC0\xAF 7 8\nab\xE2\x82\n9 8 7\n");
   EXPECT_EQ(o.status, 0);
   EXPECT_EQ(std::count(o.out.begin(), o.out.end(), '\n'), 5);
@@ -99,7 +99,7 @@ TEST_F(TranslateCommand, NulAndBadUtf8KeepTheLineCountAndGiveOneWarning) {  // T
   EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
 }
 
-TEST_F(TranslateCommand, LinesBeyondTheLastPositionAreCutAndSaid) {  // MOD-05, TXT-03
+TEST_F(TranslateCommand, LinesBeyondTheLastPositionAreCutAndSaid) {
   const auto digits = [](int count) {
     std::string line = "1";
     for (int i = 1; i < count; ++i) line += " " + std::to_string(i % 10);
@@ -115,7 +115,7 @@ TEST_F(TranslateCommand, LinesBeyondTheLastPositionAreCutAndSaid) {  // MOD-05, 
   EXPECT_EQ(o.err.find("line 1:"), std::string::npos) << o.err;
 }
 
-TEST_F(TranslateCommand, WindowsBatchesAndThreadsGiveTheSameBytes) {  // DET-01, DET-02, TXT-08
+TEST_F(TranslateCommand, WindowsBatchesAndThreadsGiveTheSameBytes) {
   std::string input;
   for (int i = 0; i < 1000; ++i) input += std::to_string(i % 10) + " " + std::to_string(i / 10 % 10) + (i % 7 == 0 ? "\n\n" : " 3\n");
   const std::string expected = text(input, "--nbest 2 --beam 2");
@@ -145,7 +145,7 @@ TEST_F(TranslateCommand, NBestLinesHoldNumberTextAndScore) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
-TEST_F(TranslateCommand, AlignmentsAreAppendedOrGoToAFile) {  // ALN-04
+TEST_F(TranslateCommand, AlignmentsAreAppendedOrGoToAFile) {
   EXPECT_EQ(text("1 2 3\n\n", "--alignments pharaoh --alignment-layer 1"), "3 2 1 ||| 0-2 1-1 2-0\n ||| \n");
   EXPECT_EQ(text("1 2 3\n\n", "--alignment-layer 1 --alignments-output " + file("links", "old")), "3 2 1\n\n");
   EXPECT_EQ(read_file(folder_ / "links"), "0-2 1-1 2-0\n\n");
@@ -199,7 +199,7 @@ TEST_F(TranslateCommand, ModelsThatCannotBeReadAreNamed) {
   expect_failure(run_jumok(command), "config.json");
 }
 
-TEST_F(TranslateCommand, UnreadableInputAndFullDisksFail) {  // TRN-09
+TEST_F(TranslateCommand, UnreadableInputAndFullDisksFail) {
   expect_failure(run_jumok("translate" + model_ + " < /tmp"), "standard input: cannot be read: Is a directory");
   expect_failure(run_jumok("translate" + model_ + " <&-"), "standard input: cannot be read");
   const std::string input = file("input", "1 2 3\n");

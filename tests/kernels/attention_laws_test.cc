@@ -22,7 +22,7 @@ AttentionCase equal_scores(int32_t queries, int32_t keys, bool causal, float rat
   return a;
 }
 
-// ATT-05: the queries are the newest positions.
+// The queries are the newest positions.
 TEST_P(AttentionLaws, Att05CausalRuleAlignsToTheNewestPosition) {
   AttentionCase a = equal_scores(2, 6, true);
   a.forward();
@@ -30,7 +30,7 @@ TEST_P(AttentionLaws, Att05CausalRuleAlignsToTheNewestPosition) {
   EXPECT_FLOAT_EQ(a.out.at(2, 0), 3.5f);
 }
 
-// ATT-01, 03: more queries than keys under the causal rule: the first rows see nothing, and what they hold reaches nothing.
+// More queries than keys under the causal rule: the first rows see nothing, and what they hold reaches nothing.
 TEST_P(AttentionLaws, Att01Att03FullyBlockedRowsGiveZerosAndHarmNobody) {
   AttentionCase clean({{70, 5}, {66, 5}, 2, 12, 12, true}), dirty({{70, 5}, {66, 5}, 2, 12, 12, true});
   for (int64_t i = 1; i < 5; ++i) {  // queries 0 … 3 of sentence 0
@@ -53,7 +53,7 @@ TEST_P(AttentionLaws, Att01Att03FullyBlockedRowsGiveZerosAndHarmNobody) {
   }
 }
 
-// ATT-02: only the first key is allowed, the other holds NaN, then an infinity.
+// Only the first key is allowed, the other holds NaN, then an infinity.
 TEST_P(AttentionLaws, Att02BlockedContentNeverReachesTheResult) {
   for (float poison : {AttentionCase::kNaN, kInfinity, 1e30f}) {
     AttentionCase a({{2}, {2}, 1, 1, 1, true});
@@ -104,7 +104,7 @@ TEST_P(AttentionLaws, ABrokenQueryReachesOnlyTheKeysItSees) {
   }
 }
 
-// ATT-08: neither dropout at rate 0 nor asking for weights loses the causal rule.
+// Neither dropout at rate 0 nor asking for weights loses the causal rule.
 TEST_P(AttentionLaws, Att08CausalRuleStaysWithWeightsAndDropout) {
   AttentionCase a = equal_scores(3, 3, true);
   a.forward();
@@ -120,7 +120,7 @@ TEST_P(AttentionLaws, Att08CausalRuleStaysWithWeightsAndDropout) {
   EXPECT_TRUE(same_bits(inference.query_rows(inference.out, 0), a.query_rows(a.out, 0)));
 }
 
-// ATT-09, ATT-15: one key.
+// One key.
 TEST_P(AttentionLaws, Att09Att15OneKeyHasWeightOneBeforeDropout) {
   AttentionCase a({{400}, {1}, 1, 3, 1, false, 0.25f});
   a.forward();
@@ -150,7 +150,7 @@ TEST_P(AttentionLaws, DropoutKeepsTheExpectation) {
   EXPECT_NEAR(mean, a.out.at(1, 0), 5 * std::sqrt((square - mean * mean) / 20000));
 }
 
-// ATT-10, ATT-25: the scale is applied once, whatever the widths.
+// The scale is applied once, whatever the widths.
 TEST_P(AttentionLaws, Att10Att25TheScaleIsAppliedOnce) {
   for (auto [width, q, expected] : {std::tuple{4, 2.0f, 0.982014f}, {9, 1.0f, 0.952574f}}) {
     AttentionCase a({{1}, {2}, 1, width, 1, false});
@@ -166,7 +166,7 @@ TEST_P(AttentionLaws, Att10Att25TheScaleIsAppliedOnce) {
   }
 }
 
-// ATT-03, 18, 19, 23: a batch, in which some sentences are empty, is its sentences one by one, bit for bit, forward and backward.
+// A batch, in which some sentences are empty, is its sentences one by one, bit for bit, forward and backward.
 TEST_P(AttentionLaws, Att18Att19Att23ABatchIsItsSentencesOneByOne) {
   for (bool causal : {false, true}) {
     const AttentionShape shape{{4, 0, 2, 70, 3, 0}, {4, 0, 130, 70, 0, 6}, 2, 12, 20, causal, 0.3f};
@@ -188,7 +188,7 @@ TEST_P(AttentionLaws, Att18Att19Att23ABatchIsItsSentencesOneByOne) {
   }
 }
 
-// ATT-23: recording for a backward (lse) or not, the output is the same.
+// Recording for a backward (lse) or not, the output is the same.
 TEST_P(AttentionLaws, Att23OutputDoesNotDependOnRecording) {
   AttentionCase recorded({{5, 2}, {5, 2}, 2, 9, 9, false}), plain({{5, 2}, {5, 2}, 2, 9, 9, false});
   recorded.forward();

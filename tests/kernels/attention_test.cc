@@ -24,7 +24,7 @@ void compare_with_definition(const AttentionShape& shape, uint64_t seed = 1) {
   expect_agreement(actual, expected);
 }
 
-// ATT-20: lengths that are no multiple of a tile, each in memory that ends with its last element.
+// Lengths that are no multiple of a tile, each in memory that ends with its last element.
 TEST_P(AttentionOnEachTarget, LengthsAroundTheTileBordersAgreeWithTheDefinition) {
   const std::vector<int32_t> sizes = {0, 1, 7, 63, 64, 65, 127, 128, 129, 300};
   for (int32_t queries : sizes) {
@@ -52,7 +52,7 @@ TEST_P(AttentionOnEachTarget, DropoutDropsExactlyThePairsOfItsCounter) {
   compare_with_definition({{70, 130}, {70, 130}, 2, 16, 16, true, 0.3f, 4, 1});
 }
 
-// ATT-20's longest length; causal, so tiles at all distances from the edge.
+// The longest length; causal, so tiles at all distances from the edge.
 TEST_P(AttentionOnEachTarget, ALongSentenceAgreesWithTheDefinition) { compare_with_definition({{1025}, {1025}, 1, 4, 8, true, 0, 0, 0}); }
 
 TEST_P(AttentionOnEachTarget, AccumulatedGradientsAddToWhatIsThere) {

@@ -30,7 +30,7 @@ RowCase equal_scores(int32_t queries, int32_t keys, RowScore score, int window =
   return a;
 }
 
-// ATT-11: the softmax of the additive score stops at the sentence's length.
+// The softmax of the additive score stops at the sentence's length.
 TEST_P(RowAttentionLaws, Att11AdditiveSoftmaxLeavesOutWhatLiesBehindTheSentence) {
   for (const float behind : {0.0f, 1e30f, RowCase::kNaN}) {
     RowCase a = equal_scores(1, 5, RowScore::kAdditive);
@@ -42,7 +42,7 @@ TEST_P(RowAttentionLaws, Att11AdditiveSoftmaxLeavesOutWhatLiesBehindTheSentence)
   }
 }
 
-// ATT-14: [centre - 1, centre + 1] cut to the sentence.
+// [centre - 1, centre + 1] cut to the sentence.
 TEST_P(RowAttentionLaws, Att14AWindowHasBothItsEnds) {
   for (const RowScore score : kScores) {
     RowCase a = equal_scores(3, 5, score, 1);
@@ -59,7 +59,7 @@ TEST_P(RowAttentionLaws, Att14AWindowHasBothItsEnds) {
   }
 }
 
-// ATT-15: one key, a window of ten to each side, Luong's σ = D/2 and a centre half a position off.
+// One key, a window of ten to each side, Luong's σ = D/2 and a centre half a position off.
 TEST_P(RowAttentionLaws, Att15AWindowWiderThanTheSentence) {
   RowCase a = equal_scores(1, 1, RowScore::kAdditive, 10, true);
   set_window(a, 0, -10, 11);
@@ -75,7 +75,7 @@ void poison(Matrix& m, int64_t row, float value) {
   for (int64_t c = 0; m.view().columns > c; ++c) m.at(row, c) = value;
 }
 
-// ATT-02, ATT-16: eight keys, a window of 1 … 5: what stands at 0, 6 and 7 changes no bit, forward and backward, and gets no gradient.
+// Eight keys, a window of 1 … 5: what stands at 0, 6 and 7 changes no bit, forward and backward, and gets no gradient.
 TEST_P(RowAttentionLaws, Att02Att16KeysOutsideTheWindowNeverReachTheResult) {
   for (const RowScore score : kScores) {
     const RowShape shape{{1}, {8}, score, 2, 11, 5, 2, true, 0.3f};
@@ -103,7 +103,7 @@ TEST_P(RowAttentionLaws, Att02Att16KeysOutsideTheWindowNeverReachTheResult) {
   }
 }
 
-// ATT-01, ATT-03: queries that see nothing, and hold what they like: zeros, and no harm to the others.
+// Queries that see nothing, and hold what they like: zeros, and no harm to the others.
 TEST_P(RowAttentionLaws, Att01Att03FullyBlockedRowsGiveZerosAndHarmNobody) {
   for (const RowScore score : kScores) {
     const RowShape shape{{6}, {9}, score, 2, 9, 5, 3, true};
@@ -156,7 +156,7 @@ TEST_P(RowAttentionLaws, ABrokenQueryReachesOnlyTheKeysItSees) {
   }
 }
 
-// ATT-15: a window over the whole sentence, however far it reaches beyond, is no window, bit for bit.
+// A window over the whole sentence, however far it reaches beyond, is no window, bit for bit.
 TEST_P(RowAttentionLaws, Att15AWindowOverTheWholeSentenceIsGlobal) {
   for (const RowScore score : kScores) {
     RowShape shape{{7}, {300}, score, 2, 19, 5, -1};
@@ -173,7 +173,7 @@ TEST_P(RowAttentionLaws, Att15AWindowOverTheWholeSentenceIsGlobal) {
   }
 }
 
-// ATT-18, 19: a batch, in which some sentences are empty, is its sentences one by one, bit for bit, forward and backward.
+// A batch, in which some sentences are empty, is its sentences one by one, bit for bit, forward and backward.
 TEST_P(RowAttentionLaws, Att18Att19ABatchIsItsSentencesOneByOne) {
   for (const RowScore score : kScores) {
     for (const int window : {-1, 3}) {
@@ -220,7 +220,7 @@ TEST_P(RowAttentionLaws, StepsAreTheWholePass) {
   }
 }
 
-// ATT-23: recording for a backward (lse) or not, the output is the same.
+// Recording for a backward (lse) or not, the output is the same.
 TEST_P(RowAttentionLaws, Att23OutputDoesNotDependOnRecording) {
   RowCase recorded({{5, 2}, {5, 2}, RowScore::kAdditive, 2, 9, 9}), plain(recorded.shape);
   recorded.forward();
@@ -228,7 +228,7 @@ TEST_P(RowAttentionLaws, Att23OutputDoesNotDependOnRecording) {
   EXPECT_TRUE(same_bits(recorded.out.view(), plain.out.view()));
 }
 
-// ATT-09: weights are those before dropout.
+// Weights are those before dropout.
 TEST_P(RowAttentionLaws, Att09OneKeyHasWeightOneBeforeDropout) {
   RowCase a({{400}, {1}, RowScore::kAdditive, 1, 3, 1, -1, false, 0.25f});
   a.forward();
@@ -243,7 +243,7 @@ TEST_P(RowAttentionLaws, Att09OneKeyHasWeightOneBeforeDropout) {
   EXPECT_NEAR(dropped, 100, 45);  // five standard deviations
 }
 
-// ATT-21: the heads' weights one by one.
+// The heads' weights one by one.
 TEST_P(RowAttentionLaws, Att21EveryHeadHasItsOwnWeights) {
   RowCase a({{1}, {2}, RowScore::kGiven, 2, 2, 1});
   a.q.at(1, 0) = a.q.at(1, 3) = 200;

@@ -38,7 +38,7 @@ TEST_P(RowAttentionOnEachTarget, EveryScoreWindowGaussianAndHeadCountAgreesWithT
   }
 }
 
-// ATT-20: widths and lengths around those of a vector, a strip and a block, in memory that ends with its last element.
+// Widths and lengths around those of a vector, a strip and a block, in memory that ends with its last element.
 TEST_P(RowAttentionOnEachTarget, Att20WidthsAroundAVectorAgreeWithTheDefinition) {
   for (const int64_t width : lengths()) {
     const auto d = static_cast<int>(width);

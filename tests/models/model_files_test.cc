@@ -325,7 +325,6 @@ TEST_F(ModelFiles, CutFilesNeverLoad) {
   }
 }
 
-// IMP-06
 TEST_F(ModelFiles, TiedOutputWrittenTwiceLoadsWhenEqualAndIsRefusedWhenDifferent) {
   const std::pair<Tying, std::string> cases[] = {{Tying::kAll, "embedding.weight"}, {Tying::kTargetOutput, "decoder.embedding.weight"}};
   for (const auto& [tying, embedding] : cases) {

@@ -15,7 +15,7 @@ constexpr int32_t kStart = 0, kEnd = 1;
 
 SearchOptions options(int beam, int nbest = 1) { return {.beam = beam, .nbest = nbest, .start = kStart, .end = kEnd}; }
 
-// BEA-01: first-step probabilities .4 .3 .2 .1 for four words, then the end symbol with .9.
+// First-step probabilities .4 .3 .2 .1 for four words, then the end symbol with .9.
 TEST(Beam, StartIsExpandedOnceAndTheNbestListHoldsDifferentOutputs) {
   Probabilities p{{{}, {{2, .4}, {3, .3}, {4, .2}, {5, .1}}}};
   for (int32_t word = 2; word <= 5; ++word) p[{word}] = {{kEnd, .9}, {2, .04}, {3, .03}, {4, .02}, {5, .01}};
@@ -31,7 +31,7 @@ TEST(Beam, StartIsExpandedOnceAndTheNbestListHoldsDifferentOutputs) {
   }
 }
 
-// BEA-03: x ends with .5475 at once, but "y z w" has the better normalised score.
+// x ends with .5475 at once, but "y z w" has the better normalised score.
 Table ended_early() {
   const int32_t x = 2, y = 3, z = 4, w = 5, q = 6;
   return from_probabilities(7, kEnd,
@@ -80,7 +80,7 @@ TEST(Beam, BoundUsesTheLimitAndNotTheLengthReached) {
   EXPECT_NEAR(best.score, std::log(.4) / 5, 1e-6);
 }
 
-// BEA-04: ten forced symbols; then "a" + end with log P = -2, or "b c d" + end with log P = -2.4.
+// Ten forced symbols; then "a" + end with log P = -2, or "b c d" + end with log P = -2.4.
 TEST(Beam, ForcedPrefixIsCountedNeitherInLengthNorInLogProb) {
   const int32_t a = 2, b = 3, c = 4, d = 5;
   const int vocabulary = 70;
@@ -114,7 +114,7 @@ TEST(Beam, ForcedPrefixIsCountedNeitherInLengthNorInLogProb) {
   EXPECT_NEAR(list[1].score, -1., 1e-6);
 }
 
-// BEA-05: padding (symbol 2) has by far the largest logit.
+// Padding (symbol 2) has by far the largest logit.
 TEST(Beam, ForbiddenSymbolsAreTakenOutBeforeTheSoftmax) {
   const Table table = [](int, const Symbols& history) {
     if (history.size() > 1) return std::vector<float>{kNever, 0, kNever, kNever, kNever};
@@ -146,7 +146,7 @@ TEST(Beam, UnknownSymbolIsProducedOnlyWhereAllowed) {
   EXPECT_EQ(beam_search(loose, with_unknown)[0][0].tokens, Symbols{2});
 }
 
-// BEA-08: a model that never prefers the end symbol.
+// A model that never prefers the end symbol.
 TEST(Beam, OutputAtTheLimitHasExactlyThatManyTokensAndIsMarkedAsCut) {
   const Table table = [](int, const Symbols&) { return std::vector<float>{kNever, -6, 3, 1}; };
   for (const int beam : {1, 4}) {
@@ -182,7 +182,7 @@ TEST(Beam, EndSymbolWaitsForTheMinimumLengthAndTheLimitIsStronger) {
   EXPECT_EQ(beam_search(short_model, at_least)[0][0].tokens.size(), 3u);
 }
 
-// BEA-09: one very likely short output, five wanted.
+// One very likely short output, five wanted.
 TEST(Beam, NbestListIsFullAndEveryEntryIsFinishedOrMarked) {
   const Table table = [](int, const Symbols& history) {
     if (history.size() == 1) return std::vector<float>{kNever, 8, 1, 0, 0, 0};
@@ -211,13 +211,13 @@ TEST(Beam, FinishedHypothesesKeepTheirPlaces) {
   EXPECT_EQ(model.rows_per_step, (std::vector<int>{1, 1, 1, 1}));
 }
 
-// BEA-10, by hand: the end symbol with .4 is no arg max beside a with .6.
+// By hand: the end symbol with .4 is no arg max beside a with .6.
 TEST(Beam, EndSymbolIsAcceptedOnlyAmongTheBestOfTheBeam) {
   TableModel model(4, from_probabilities(4, kEnd, {{{}, {{2, .6}, {kEnd, .4}}}, {{2}, {{3, .3}, {kEnd, .7}}}}));
   EXPECT_EQ(beam_search(model, options(1))[0][0].tokens, Symbols{2});
 }
 
-// KVC-02: the children of the second hypothesis come first in the second step, those of the third in the third.
+// The children of the second hypothesis come first in the second step, those of the third in the third.
 TEST(Beam, ModelStateFollowsTheSurvivingHypotheses) {
   Probabilities p{{{}, {{2, .4}, {3, .35}, {4, .25}}},
                   {{2}, {{5, .4}, {6, .35}, {7, .25}}},   // .16  .14

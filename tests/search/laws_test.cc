@@ -81,7 +81,7 @@ TEST_P(Exhaustive, BeamWithRoomForAllEqualsBruteForce) {
 }
 INSTANTIATE_TEST_SUITE_P(Alpha, Exhaustive, testing::Values(0., .6, 1., 2.));
 
-// BEA-02: beam 10 with 4 usable symbols.
+// Beam 10 with 4 usable symbols.
 TEST(Laws, BeamLargerThanTheVocabularyFindsTheBestOutput) {
   const Table table = random_table(5, 77);
   TableModel model(5, table);
@@ -109,7 +109,6 @@ TEST(Laws, BoundIsNeverBelowAScoreThatIsReached) {
   }
 }
 
-// BEA-10.
 TEST(Laws, BeamOfOneEqualsGreedyBitForBit) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     const int vocabulary = 3 + static_cast<int>(seed % 9);
@@ -158,7 +157,7 @@ TEST(Laws, PrefixesReadAtOnceGiveWhatTheyGiveSymbolBySymbol) {
   }
 }
 
-// BEA-07 and the batch law: short and long sources, some that end at once, each with its own prefix.
+// The batch law: short and long sources, some that end at once, each with its own prefix.
 TEST(Laws, SentencesOfABatchGiveWhatTheyGiveAloneBitForBit) {
   const int vocabulary = 9;
   const std::vector<int> sources{0, 1, 2, 3, 4, 5}, lengths{12, 1, 9, 1, 2, 5};
@@ -195,7 +194,7 @@ TEST(Laws, FinishedSentencesLeaveTheBatch) {
   EXPECT_EQ(model.rows_per_step, (std::vector<int>{3, 3, 2, 2, 1, 1}));
 }
 
-// KVC-02 and the score law: whatever was kept, copied or dropped, a hypothesis has the score of feeding it anew.
+// The score law: whatever was kept, copied or dropped, a hypothesis has the score of feeding it anew.
 TEST(Laws, ScoresEqualForcedDecodingOfTheSameOutput) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     const Table table = random_table(12, seed);

@@ -105,7 +105,7 @@ TEST_F(EventLogTest, AFreshRunStartsEmptyAndASecondFileIsAppendedTo) {
   EXPECT_THROW(EventLog(path_, "/nowhere/log", 0, false), Error);
 }
 
-TEST_F(EventLogTest, AFullDiskIsNoticed) {  // TRN-09
+TEST_F(EventLogTest, AFullDiskIsNoticed) {
   EventLog log(path_, "/dev/full", 0, false);
   EXPECT_THROW(log.write({{"update", 1}}), Error);
 }

@@ -79,7 +79,7 @@ class LanesTest : public testing::Test {
 
 // Like 1 token of summed loss 4 and 9 tokens of summed loss 9: the loss is 13/10, not the mean of means 2.5. Here with a model's losses of
 // 2 and 9 tokens (end symbols counted).
-TEST_F(LanesTest, MicroBatchesAreAveragedByTheirTokensNotAsMeansOfMeans) {  // TRN-03
+TEST_F(LanesTest, MicroBatchesAreAveragedByTheirTokensNotAsMeansOfMeans) {
   const ParallelCorpus corpus = corpus_of({1, 8});
   const Sum a = sum_of(corpus, {0}, 1, 1000), b = sum_of(corpus, {1}, 1, 1000);
   EXPECT_EQ(a.loss.tokens, 2);

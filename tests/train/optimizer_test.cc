@@ -14,7 +14,7 @@ namespace {
 
 using Lanes = std::vector<std::vector<float>>;
 
-TEST(LearningRate, IsTheInverseSquareRootOfThePaperOverEveryRestart) {  // TRN-05; Vaswani 2017, eq. 3 with d = 512, warm-up 4000
+TEST(LearningRate, IsTheInverseSquareRootOfThePaperOverEveryRestart) {  // Vaswani 2017, eq. 3 with d = 512, warm-up 4000
   const TrainConfig config;
   const double peak = peak_rate(config, 512);
   const std::pair<int64_t, double> expected[] = {{1, 1.746928e-7}, {1001, 1.748675e-4}, {4000, 6.987712e-4}, {4001, 6.986839e-4}};
@@ -35,7 +35,7 @@ OptimizerState zero_state(size_t n) { return {std::vector<float>(n), std::vector
 // One scalar through lanes, clipping, Adam and a checkpoint. Expected value by hand: gradients of constant size give steps of the rate,
 // -0.3 after three; then m = 0.9 · 0.271 - 0.1 = 0.1439, m / (1 - 0.9⁴) = 0.418436, v / (1 - 0.999⁴) = 1, so -0.3 - 0.1 · 0.418436. A count
 // that starts again gives -0.3720040, lost moments give -0.2.
-TEST(UpdateParameters, AfterARestartAdamGoesOnWithItsMomentsAndCount) {  // TRN-06
+TEST(UpdateParameters, AfterARestartAdamGoesOnWithItsMomentsAndCount) {
   const TemporaryFolder folder;
   ParameterLayout layout;
   const Parameter scalar = layout.vector("w", 1);
@@ -67,7 +67,7 @@ TEST(UpdateParameters, AfterARestartAdamGoesOnWithItsMomentsAndCount) {  // TRN-
   EXPECT_NEAR(state.parameters[scalar.offset], -0.3418436, 1e-6);
 }
 
-TEST(UpdateParameters, NoTokensNoStep) {  // TRN-02
+TEST(UpdateParameters, NoTokensNoStep) {
   Workers workers(1);
   OptimizerState state = zero_state(8);
   state.parameters[3] = 5;
@@ -80,7 +80,7 @@ TEST(UpdateParameters, NoTokensNoStep) {  // TRN-02
   EXPECT_EQ(state.updates, 0);
 }
 
-TEST(UpdateParameters, AGradientThatIsNotFiniteIsSkippedAndNothingMovesOn) {  // TRN-04
+TEST(UpdateParameters, AGradientThatIsNotFiniteIsSkippedAndNothingMovesOn) {
   Workers workers(1);
   const TrainConfig config;
   OptimizerState state = zero_state(8);

@@ -94,7 +94,7 @@ TEST_F(TrainRun, OneTwoAndThreeThreadsGiveTheSameBits) {
 }
 
 // Epochs have 10 to 15 updates; validations are at 10, 20, …, sets for the mean at 5, 10, ….
-TEST_F(TrainRun, StoppedAnywhereAndResumedItGivesTheBitsOfTheUnbrokenRun) {  // TRN-05, TRN-06, TRN-07, TRN-11
+TEST_F(TrainRun, StoppedAnywhereAndResumedItGivesTheBitsOfTheUnbrokenRun) {
   for (const int64_t k : {1, 7, 10, 15, 23, 39}) {
     TrainOptions options = digit_run(*folder_, "stopped" + std::to_string(k));
     const TrainResult first = train_until(options, k);
@@ -140,7 +140,7 @@ TEST_F(TrainRun, AFinishedRunCanBeGivenMoreUpdates) {
 }
 
 // Kills the run at random moments until it ends by itself; what was saved is always complete, and the end is that of the unbroken run.
-TEST_F(TrainRun, KilledAtRandomTimesItAlwaysResumes) {  // TRN-08
+TEST_F(TrainRun, KilledAtRandomTimesItAlwaysResumes) {
   TrainOptions options = digit_run(*folder_, "killed");
   Rng rng(static_cast<uint64_t>(::getpid()));
   constexpr int kDone = 0, kNoCheckpoint = 3, kFailed = 4;

@@ -84,7 +84,7 @@ TEST_F(ReverseDigitsAligner, MatricesAreThoseOfPyTorchLayerByLayerHeadByHead) {
   }
 }
 
-TEST_F(ReverseDigitsAligner, MatricesHaveTheEndSymbolsAndTheirRowsSumToOne) {  // ALN-02
+TEST_F(ReverseDigitsAligner, MatricesHaveTheEndSymbolsAndTheirRowsSumToOne) {
   const auto m = aligner_.matrices(Lines{"3 1"}, Lines{"1 3 9"}).front();
   EXPECT_EQ(m.source_symbols.size(), 3u);
   EXPECT_EQ(m.target_symbols.size(), 4u);
@@ -114,7 +114,7 @@ TEST_F(ReverseDigitsAligner, LayerHeadAndStepAreTakenFromTheMatrices) {
   }
 }
 
-TEST_F(ReverseDigitsAligner, BlankSidesGiveNoLinksAndKeepTheirPlace) {  // ALN-04
+TEST_F(ReverseDigitsAligner, BlankSidesGiveNoLinksAndKeepTheirPlace) {
   const auto found = aligner_.align(Lines{"", "3 1 4", " ", "3", "\xE3\x80\x80"}, Lines{"", "4 1 3", "4 1", "", "1"});
   ASSERT_EQ(found.size(), 5u);
   for (const size_t i : {0, 2, 3, 4}) EXPECT_TRUE(found[i].links.empty()) << i;
@@ -127,7 +127,7 @@ TEST_F(ReverseDigitsAligner, BlankSidesGiveNoLinksAndKeepTheirPlace) {  // ALN-0
   EXPECT_TRUE(aligner_.align(Lines{}, Lines{}).empty());
 }
 
-TEST_F(ReverseDigitsAligner, AShortPairIsAlignedWithinItsWordsWhateverStandsBesideIt) {  // ALN-05
+TEST_F(ReverseDigitsAligner, AShortPairIsAlignedWithinItsWordsWhateverStandsBesideIt) {
   const Lines sources = {"3 1", "1 2 3 4 5 6 7 8 9"}, targets = {"1 3", "9 8 7 6 5 4 3 2 1"};
   const auto both = aligner_.align(sources, targets);
   for (size_t i = 0; i < 2; ++i) {

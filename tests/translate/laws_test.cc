@@ -56,7 +56,7 @@ void expect_same(const std::vector<Translation>& a, const std::vector<Translatio
   }
 }
 
-TEST_F(TranslatorLaws, BatchSizeAndThreadsChangeNoBit) {  // DET-01
+TEST_F(TranslatorLaws, BatchSizeAndThreadsChangeNoBit) {
   const auto lines = random_lines(50, 9, 3);
   TranslateOptions options = quick();
   options.nbest = 3;
@@ -72,7 +72,7 @@ TEST_F(TranslatorLaws, BatchSizeAndThreadsChangeNoBit) {  // DET-01
   }
 }
 
-TEST_F(TranslatorLaws, EveryLineHasItsAnswerAtAnyCount) {  // DET-02, TXT-08
+TEST_F(TranslatorLaws, EveryLineHasItsAnswerAtAnyCount) {
   TranslateOptions options = quick();
   options.beam = 1;
   options.max_length = 4;
@@ -90,7 +90,7 @@ TEST_F(TranslatorLaws, EveryLineHasItsAnswerAtAnyCount) {  // DET-02, TXT-08
   }
 }
 
-TEST_F(TranslatorLaws, ALongNeighbourChangesNothing) {  // MOD-06, MOD-01
+TEST_F(TranslatorLaws, ALongNeighbourChangesNothing) {
   const std::string a = "The cat sits on the mat.";
   std::string neighbour = "dog";
   const TranslateOptions options = quick();
@@ -102,7 +102,7 @@ TEST_F(TranslatorLaws, ALongNeighbourChangesNothing) {  // MOD-06, MOD-01
   }
 }
 
-TEST_F(TranslatorLaws, EmptyLinesBetweenOthersStayEmptyAndChangeNothing) {  // BEA-07, TXT-01
+TEST_F(TranslatorLaws, EmptyLinesBetweenOthersStayEmptyAndChangeNothing) {
   const std::string longer = "The children play with a red ball in the morning.", shorter = "Snow";
   const TranslateOptions options = quick();
   const auto found = one_->translate(std::vector<std::string>{longer, "", longer, "", shorter}, options);
@@ -118,7 +118,7 @@ TEST_F(TranslatorLaws, EmptyLinesBetweenOthersStayEmptyAndChangeNothing) {  // B
   for (const auto& list : one_->translate(std::vector<std::string>(4), options)) EXPECT_EQ(list.front().text, "");
 }
 
-TEST_F(TranslatorLaws, LinesOfSpacesOnlyGiveEmptyTranslations) {  // TXT-02
+TEST_F(TranslatorLaws, LinesOfSpacesOnlyGiveEmptyTranslations) {
   const std::vector<std::string> blanks = {" ", "   ", "\t", "\xC2\xA0", "\xE3\x80\x80", "\xEF\xBB\xBF", "\xE2\x80\x8B"};
   TranslateOptions options = quick();
   options.alignments = true;
@@ -144,7 +144,7 @@ std::string repeated(const std::string& word, int count) {
 }
 
 // The model has 64 positions: 63 symbols and the end symbol.
-TEST_F(TranslatorLaws, SourcesBeyondTheLastPositionAreCutWithAWarningEach) {  // MOD-05, TXT-03
+TEST_F(TranslatorLaws, SourcesBeyondTheLastPositionAreCutWithAWarningEach) {
   std::vector<std::string> warnings;
   const Translator translator(folder_->path(), {.threads = 1, .log = [&](LogLevel, const std::string& w) { warnings.push_back(w); }});
   const std::string word = one_symbol_word(*load_model(folder_->path()).subwords.source);
@@ -162,7 +162,7 @@ TEST_F(TranslatorLaws, SourcesBeyondTheLastPositionAreCutWithAWarningEach) {  //
   expect_same(found[3], found[1]);
 }
 
-TEST_F(TranslatorLaws, HugeLinesAreAnsweredInLittleTime) {  // TXT-03
+TEST_F(TranslatorLaws, HugeLinesAreAnsweredInLittleTime) {
   std::string words;
   for (int i = 0; i < 20000; ++i) words += "cat ";
   const auto found = one_->translate(std::vector<std::string>{"A dog.", std::string(100000, 'x'), words, "A cat."}, quick());
@@ -170,7 +170,7 @@ TEST_F(TranslatorLaws, HugeLinesAreAnsweredInLittleTime) {  // TXT-03
   expect_same(found[3], one_->translate(std::vector<std::string>{"A cat."}, quick())[0]);
 }
 
-TEST_F(TranslatorLaws, TextAfterANulIsTranslatedToo) {  // TXT-07
+TEST_F(TranslatorLaws, TextAfterANulIsTranslatedToo) {
   const std::string with_nul("The cat\0 sits on the mat", 24);
   const auto found = one_->translate(std::vector{with_nul, std::string("The cat")}, quick());
   EXPECT_NE(found[0][0].log_prob, found[1][0].log_prob);
@@ -232,7 +232,7 @@ TEST_F(TranslatorLaws, ATargetThatHoldsAnUnknownSymbolStillHasAProbability) {
   EXPECT_TRUE(std::isfinite(scores[0].log_prob));
 }
 
-TEST_F(TranslatorLaws, AlignmentsPointIntoTheSentencesAndRowsSumToAtMostOne) {  // ALN-05
+TEST_F(TranslatorLaws, AlignmentsPointIntoTheSentencesAndRowsSumToAtMostOne) {
   TranslateOptions options = quick();
   options.alignments = true;
   const std::vector<std::string> lines = {"A dog", "The children play with a red ball in the"};

@@ -33,7 +33,7 @@ TEST_P(ReverseDigits, FiftyUnseenLinesAreAllTranslatedRightByGreedyAndByBeamSear
 }
 
 // This model's subwords rewrite nothing: to them a no-break space is an unknown symbol, and the model would answer it.
-TEST_P(ReverseDigits, BlankLinesDoNotReachTheModel) {  // TXT-02
+TEST_P(ReverseDigits, BlankLinesDoNotReachTheModel) {
   for (const auto& list : translator_.translate(std::vector<std::string>{" ", "\t", "\xC2\xA0", "\xE3\x80\x80", "\xEF\xBB\xBF"})) {
     ASSERT_EQ(list.size(), 1u);
     EXPECT_EQ(list[0].text, "");
@@ -73,7 +73,7 @@ TEST_P(ReverseDigits, AttentionLinksEachDigitToItsPlaceInTheSource) {
 }
 
 // Search and forced decoding leave out the same symbols (start, unknown) before the softmax, count the end symbol and use the same length.
-TEST_P(ReverseDigits, ForcedDecodingOfEveryNBestEntryGivesTheScoreOfTheSearch) {  // BEA-06
+TEST_P(ReverseDigits, ForcedDecodingOfEveryNBestEntryGivesTheScoreOfTheSearch) {
   const LoadedModel loaded = load_model(kFolder);
   Workers workers(GetParam(), prepare_model_thread);
   std::vector<std::vector<int32_t>> sources;

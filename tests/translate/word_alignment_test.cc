@@ -20,7 +20,7 @@ SymbolWeights les_chats() {
                  0,    0,    0,    1}};
 }
 
-TEST(WordAlignment, LinksAreBetweenWordsNotPiecesSortedWithoutRepeats) {  // ALN-01
+TEST(WordAlignment, LinksAreBetweenWordsNotPiecesSortedWithoutRepeats) {
   const Alignment a = word_alignment(les_chats(), std::vector<int32_t>{0, 1, 1}, std::vector<int32_t>{0, 0, 1, 1}, "the cats", "les chats");
   EXPECT_EQ(a.links, (Links{{0, 0}, {1, 1}}));
   EXPECT_EQ(a.source_words, (std::vector<std::string>{"the", "cats"}));
@@ -36,7 +36,7 @@ TEST(WordAlignment, WeightsAreSummedOverSourcePiecesAndAveragedOverTargetPieces)
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(a.weights[i], expected[i], 1e-6) << i;
 }
 
-TEST(WordAlignment, TheMatrixHasAColumnASourceWordAndARowATargetWordWithoutEndSymbols) {  // ALN-02
+TEST(WordAlignment, TheMatrixHasAColumnASourceWordAndARowATargetWordWithoutEndSymbols) {
   const SymbolWeights w{4, 3, {0.5f, 0.3f, 0.2f, 0.1f, 0.7f, 0.2f, 0.6f, 0.3f, 0.1f, 0, 0, 1}};
   const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0, 1, 2}, "a b", "x y z");
   EXPECT_EQ(a.weights, (std::vector<float>{0.5f, 0.3f, 0.1f, 0.7f, 0.6f, 0.3f}));
@@ -44,14 +44,14 @@ TEST(WordAlignment, TheMatrixHasAColumnASourceWordAndARowATargetWordWithoutEndSy
   for (const auto& [source, target] : a.links) EXPECT_TRUE(source < 2 && target < 3);
 }
 
-TEST(WordAlignment, TheEndSymbolTakesNoLinkHoweverMuchOfTheWeightItHolds) {  // ALN-03
+TEST(WordAlignment, TheEndSymbolTakesNoLinkHoweverMuchOfTheWeightItHolds) {
   const SymbolWeights w{2, 3, {0.15f, 0.25f, 0.60f, 0, 0, 1}};
   const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0}, "a b", "x");
   EXPECT_EQ(a.links, (Links{{1, 0}}));
   EXPECT_EQ(a.weights, (std::vector<float>{0.15f, 0.25f}));  // not renormalised: what is missing to 1 went to the end symbol
 }
 
-TEST(WordAlignment, PairsAreSourceThenTarget) {                          // ALN-04
+TEST(WordAlignment, PairsAreSourceThenTarget) {
   const SymbolWeights w{3, 3, {0.1f, 0.9f, 0, 0.9f, 0.1f, 0, 0, 0, 1}};  // "B" from b, "A" from a
   const Alignment a = word_alignment(w, std::vector<int32_t>{0, 1}, std::vector<int32_t>{0, 1}, "a b", "B A");
   EXPECT_EQ(a.links, (Links{{0, 1}, {1, 0}}));
@@ -78,7 +78,7 @@ TEST(WordAlignment, TheAttentionIsTheLastButOneUnlessANumberIsGiven) {
   for (const int wrong : {-2, 6}) EXPECT_THROW(alignment_layer(wrong, 6), Error) << wrong;
 }
 
-TEST(WordAlignment, EmptySentencesAndSymbolsOfNoWordGiveNoLinks) {  // ALN-04
+TEST(WordAlignment, EmptySentencesAndSymbolsOfNoWordGiveNoLinks) {
   EXPECT_TRUE(word_alignment({1, 1, {1}}, {}, {}, "", "").links.empty());
   const Alignment a = word_alignment({2, 2, {0.9f, 0.1f, 0, 1}}, std::vector<int32_t>{-1}, std::vector<int32_t>{0}, "a", "x");
   EXPECT_TRUE(a.links.empty()) << "the only weight belongs to a symbol of no word";

@@ -5,6 +5,7 @@
 
 #include "attention/attention_library.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "kernels/row_attention.h"
 
 namespace jumok::attention {

@@ -7,19 +7,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/workers.h"
+#include "base/parallel.h"
 #include "kernels/dropout.h"
 
 namespace jumok::attention {
-
-void run_tasks(int64_t tasks, int threads, const std::function<void(int64_t task, int thread)>& task) {
-  check(tasks < std::numeric_limits<int>::max(), "attention: expected fewer than 2^31 pieces of work, found {}", tasks);
-  if (threads == 1 || tasks < 2) {
-    for (int64_t i = 0; i < tasks; ++i) task(i, 0);
-    return;
-  }
-  Workers(static_cast<int>(std::min<int64_t>(threads, tasks))).run(static_cast<int>(tasks), [&](int i, int thread) { task(i, thread); });
-}
 
 void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value) {
   for (int64_t r = p.rows; !packed && r < v.rows; ++r) std::fill_n(start(v, p, head) + r * v.row_stride, v.columns, value);

@@ -3,8 +3,6 @@
 
 #include <jumok/attention.h>
 
-#include <functional>
-
 #include "kernels/attention_head.h"
 
 namespace jumok::attention {
@@ -40,9 +38,6 @@ class Plan {
  private:
   int64_t offset(int64_t sentence, int64_t queries, int64_t keys) const;
 };
-
-// Runs task(0 … tasks - 1, thread) on up to `threads` threads, started for the call.
-void run_tasks(int64_t tasks, int threads, const std::function<void(int64_t task, int thread)>& task);
 
 // Sets the rows of a padded view past the sentence.
 void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "translate/decode.h"
 #include "translate/forced.h"
+#include "translate/word_alignment.h"
 
 namespace jumok {
 namespace {
@@ -132,8 +134,12 @@ ExplainResult run_explain(const ExplainOptions& o) {
   ForcedOptions options;
   options.maps = options.parts = true;
   options.only = o.attention;
+  const int longest = longest_aligned(count_matrices(*m.model, m.parameters->data(), options, workers));
   for (size_t i = 0; i < o.sources.size(); ++i) {
     const SymbolPair pair = pair_of(m, o.sources[i], i == 0 ? o.target : "", workers);
+    check(std::cmp_less_equal(std::max(pair.source.size(), pair.target.size()), longest),
+          "source {}: {} symbols, {} of its translation: memory is kept for the weights of {}", i + 1, pair.source.size(),
+          pair.target.size(), longest);
     ExplainedSentence s;
     s.source = o.sources[i];
     s.target = m.subwords.target->decode(pair.target);

@@ -63,16 +63,15 @@ HeadShapes head_shapes(const std::filesystem::path& model, const LabText& text, 
   const std::vector<SymbolPair> pairs = symbol_pairs(m, text);
   ForcedOptions options;
   options.maps = true;
-  const std::vector<Forced> forced = force(*m.model, m.parameters->data(), pairs, options, workers);
   HeadSums encoder, decoder, source;
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    for (const AttentionMaps::Map& map : forced[i].maps) {
+  force_in_turn(*m.model, m.parameters->data(), pairs, options, workers, [&](size_t i, const Forced& forced) {
+    for (const AttentionMaps::Map& map : forced.maps) {
       const bool over_source = map.name.find("cross_attention") != std::string::npos;
       const bool of_target = !over_source && map.name.starts_with("decoder");
       const size_t keys = of_target ? pairs[i].target.size() + 1 : pairs[i].source.size() + 1;
       (over_source ? source : of_target ? decoder : encoder).add(map.weights, static_cast<int64_t>(keys));
     }
-  }
+  });
   return {encoder.mean(), decoder.mean(), source.mean()};
 }
 

@@ -19,8 +19,6 @@
 namespace jumok {
 namespace {
 
-constexpr size_t kMostWeights = size_t{1} << 26;  // 256 MB: about the most that forced decoding returns at once, a longer pair apart
-
 struct EncodedPair {
   Encoded source, target;
   bool blank() const { return source.ids.empty() || target.ids.empty(); }
@@ -48,6 +46,7 @@ struct Aligner::Inside {
   mutable QueuedLog log;
   std::vector<std::string> names;  // of the attentions over the source
   int heads = 0;                   // of each
+  int matrices = 0;                // of all the model's attentions, those of one side among them
   mutable std::mutex mutex;        // Workers run one round at a time
   mutable Workers workers;
 
@@ -57,10 +56,11 @@ struct Aligner::Inside {
         names(model.model->source_attentions()),
         workers(threads_or_cores(options.threads), prepare_model_thread) {
     check(!names.empty(), "{}: this model has no attention over the source: it cannot align", path.string());
-    heads = count_heads();
+    heads = count_matrices(names.front());
+    matrices = count_matrices("");
   }
 
-  int count_heads() const;
+  int count_matrices(const std::string& only) const;
   int layer_of(const AttentionChoice& choice) const;
   Encoded encode(const Subwords& subwords, const std::string& line, const std::string& name, bool only) const;
   // `only`: one attention will be asked for, not all.
@@ -69,25 +69,15 @@ struct Aligner::Inside {
 
   // Takes the maps of one pair, first layer first.
   using Visit = std::function<void(size_t pair, std::span<const AttentionMaps::Map> maps)>;
-  // Forced decoding of those pairs that are not blank, in order, as many at once as memory allows. `only` as in ForcedOptions.
+  // Forced decoding of those pairs that are not blank, in order. `only` as in ForcedOptions.
   void attend(const std::vector<EncodedPair>& pairs, const std::string& only, const AlignOptions& options, const Visit& visit) const;
-  void attend(const std::vector<EncodedPair>& pairs, std::span<const size_t> numbers, const std::string& only, const AlignOptions& options,
-              const Visit& visit) const;
-  // The number of weights that forced decoding returns for a pair: all the model's attentions, or one.
-  size_t weights_of(const EncodedPair& pair, bool only) const {
-    const size_t longer = std::max(pair.source.ids.size(), pair.target.ids.size()) + 1;
-    return longer * longer * static_cast<size_t>(matrices(only));
-  }
-  int matrices(bool only) const { return (only ? 1 : model.config.encoder_layers + 2 * model.config.decoder_layers) * heads; }
 };
 
-// As one pair of empty sentences shows: not every mechanism has the heads that the configuration speaks of.
-int Aligner::Inside::count_heads() const {
+int Aligner::Inside::count_matrices(const std::string& only) const {
   ForcedOptions options;
   options.maps = true;
-  options.only = names.front();
-  const std::vector<Forced> forced = force(*model.model, model.parameters->data(), {SymbolPair{}}, options, workers);
-  return forced.front().maps.front().heads;
+  options.only = only;
+  return jumok::count_matrices(*model.model, model.parameters->data(), options, workers);
 }
 
 int Aligner::Inside::layer_of(const AttentionChoice& choice) const {
@@ -98,7 +88,7 @@ int Aligner::Inside::layer_of(const AttentionChoice& choice) const {
 
 // Cut to what the model has positions for, and memory the weights of.
 Encoded Aligner::Inside::encode(const Subwords& subwords, const std::string& line, const std::string& name, bool only) const {
-  const int positions = model.config.max_positions - 1, most = longest_aligned(matrices(only));  // symbols without the end symbol
+  const int positions = model.config.max_positions - 1, most = longest_aligned(only ? heads : matrices);  // symbols without the end symbol
   const auto longest = static_cast<size_t>(std::min(positions, most));
   Encoded e = subwords.encode(line);
   if (e.ids.size() > longest) {
@@ -126,46 +116,28 @@ std::vector<EncodedPair> Aligner::Inside::encode(std::span<const std::string> so
 void Aligner::Inside::attend(const std::vector<EncodedPair>& pairs, const std::string& only, const AlignOptions& options,
                              const Visit& visit) const {
   check(options.batch_tokens >= 1, "batch tokens = {}: expected 1 or more", options.batch_tokens);
-  std::vector<size_t> numbers;
-  size_t weights = 0;
-  const auto flush = [&] {
-    attend(pairs, numbers, only, options, visit);
-    numbers.clear();
-    weights = 0;
-  };
+  std::vector<size_t> numbers;  // of those that are not blank
+  std::vector<SymbolPair> symbols;
   for (size_t i = 0; i < pairs.size(); ++i) {
     if (pairs[i].blank()) continue;
-    const size_t more = weights_of(pairs[i], !only.empty());
-    if (!numbers.empty() && weights + more > kMostWeights) flush();
     numbers.push_back(i);
-    weights += more;
+    symbols.push_back({pairs[i].source.ids, pairs[i].target.ids});
   }
-  if (!numbers.empty()) flush();
-}
-
-void Aligner::Inside::attend(const std::vector<EncodedPair>& pairs, std::span<const size_t> numbers, const std::string& only,
-                             const AlignOptions& options, const Visit& visit) const {
-  std::vector<SymbolPair> symbols;
-  for (const size_t i : numbers) symbols.push_back({pairs[i].source.ids, pairs[i].target.ids});
   ForcedOptions forced_options;
   forced_options.maps = true;
   forced_options.only = only;
   forced_options.batch_rows = options.batch_tokens;
-  std::vector<Forced> forced = force(*model.model, model.parameters->data(), symbols, forced_options, workers);
-  for (size_t k = 0; k < numbers.size(); ++k) {
-    std::vector<AttentionMaps::Map> maps;
-    for (AttentionMaps::Map& map : forced[k].maps) {
-      if (std::find(names.begin(), names.end(), map.name) == names.end()) continue;
+  force_in_turn(*model.model, model.parameters->data(), symbols, forced_options, workers, [&](size_t k, Forced& forced) {
+    std::erase_if(forced.maps, [&](const auto& map) { return std::find(names.begin(), names.end(), map.name) == names.end(); });
+    for (const AttentionMaps::Map& map : forced.maps) {
       for (const auto& head : map.weights) {
         check(std::all_of(head.begin(), head.end(), [](float w) { return std::isfinite(w); }),
               "line {}: the model gives no finite attention: its parameters are damaged",
               options.first_line + static_cast<int64_t>(numbers[k]));
       }
-      maps.push_back(std::move(map));
     }
-    forced[k].maps.clear();
-    visit(numbers[k], maps);
-  }
+    visit(numbers[k], forced.maps);
+  });
 }
 
 Aligner::Aligner(const std::filesystem::path& model, const TranslatorOptions& options)

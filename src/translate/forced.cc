@@ -83,4 +83,29 @@ std::vector<Forced> force(const EncoderDecoder& model, const float* parameters, 
   return results;
 }
 
+int count_matrices(const EncoderDecoder& model, const float* parameters, const ForcedOptions& options, Workers& workers) {
+  const std::vector<Forced> empty = force(model, parameters, {SymbolPair{}}, options, workers);
+  int matrices = 0;
+  for (const AttentionMaps::Map& map : empty.front().maps) matrices += map.heads;
+  return matrices;
+}
+
+void force_in_turn(const EncoderDecoder& model, const float* parameters, const std::vector<SymbolPair>& pairs, const ForcedOptions& options,
+                   Workers& workers, const TakeForced& take) {
+  if (pairs.empty()) return;
+  const int64_t matrices = options.maps ? count_matrices(model, parameters, options, workers) : 0;
+  for (auto begin = pairs.begin(), end = begin; begin != pairs.end(); begin = end) {
+    for (int64_t weights = 0; end != pairs.end(); ++end) {
+      const auto side = static_cast<int64_t>(std::max(end->source.size(), end->target.size())) + 1;
+      weights += side * side * matrices;
+      if (end != begin && weights > options.most_weights) break;
+    }
+    std::vector<Forced> forced = force(model, parameters, std::vector<SymbolPair>(begin, end), options, workers);
+    for (size_t k = 0; k < forced.size(); ++k) {
+      take(static_cast<size_t>(begin - pairs.begin()) + k, forced[k]);
+      forced[k] = {};
+    }
+  }
+}
+
 }  // namespace jumok

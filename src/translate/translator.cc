@@ -40,7 +40,7 @@ struct Naming {
   const char* what;
   int64_t first = 1;
   bool skip_blank = false;
-  int most = std::numeric_limits<int>::max();  // symbols, where memory allows no more
+  int max_symbols = std::numeric_limits<int>::max();  // of a line, where memory is kept for no more
 };
 
 // One call of translate() on its way.
@@ -79,13 +79,13 @@ struct Translator::Inside {
     });
   }
 
-  // Each line cut to what the model has positions for, and at `most`.
+  // Each line cut to what the model has positions for, and to naming.max_symbols.
   std::vector<Encoded> encode(const Subwords& subwords, std::span<const std::string> lines, const Naming& naming) const {
     std::vector<Encoded> all(lines.size());
     each(lines.size(), [&](size_t i) {
       if (!naming.skip_blank || !is_blank(lines[i])) all[i] = subwords.encode(lines[i]);
     });
-    const int most = std::min(longest(), naming.most);
+    const int most = std::min(longest(), naming.max_symbols);
     const char* const limit = most == longest() ? "the model takes" : "memory is kept for the weights of";
     for (size_t i = 0; i < all.size(); ++i) {
       if (static_cast<int>(all[i].ids.size()) <= most) continue;
@@ -98,6 +98,7 @@ struct Translator::Inside {
   }
 
   void translate(Request& request) const;
+  std::vector<int32_t> aligned_target(const Request& request, size_t k, const Hypothesis& hypothesis) const;
   void add_alignments(Request& request) const;
   std::vector<SymbolPair> pairs(std::span<const std::string> sources, std::span<const std::string> targets, const Naming& naming) const;
   AttentionExample example(const SymbolPair& pair, Forced& forced) const;
@@ -106,8 +107,8 @@ struct Translator::Inside {
 void Translator::Inside::translate(Request& r) const {
   r.results.assign(r.lines.size(), std::vector<Translation>(1));
   Naming naming{"line", r.options.first_line, true};
-  // A translation may have twice the symbols of its source, and the attention's heads are at most those of the configuration.
-  if (r.options.alignments) naming.most = longest_aligned(2 * model.config.heads);
+  // Room for a translation of twice the symbols; the attention's heads are at most those of the configuration.
+  if (r.options.alignments) naming.max_symbols = longest_aligned(2 * model.config.heads);
   std::vector<Encoded> encoded = encode(*model.subwords.source, r.lines, naming);
   std::vector<std::vector<int32_t>> sources;
   for (size_t i = 0; i < r.lines.size(); ++i) {
@@ -132,38 +133,49 @@ void Translator::Inside::translate(Request& r) const {
   if (r.options.alignments) add_alignments(r);
 }
 
+// The symbols of an output that its alignment is about: those that forced decoding, which feeds the start symbol too, has positions for
+// (only an output cut at the last one has more), and memory the weights of (--max-length may allow far more than the source has).
+std::vector<int32_t> Translator::Inside::aligned_target(const Request& r, size_t k, const Hypothesis& h) const {
+  std::vector<int32_t> target = h.tokens;
+  const auto kept = static_cast<size_t>(longest_aligned_target(model.config.heads, r.encoded[k].ids.size()));
+  if (target.size() > kept) {
+    log.warn(fmt::format("line {}: a translation of {} symbols, memory is kept for the weights of {}: the rest has no links",
+                         r.options.first_line + r.asked[k], target.size(), kept));
+  }
+  target.resize(std::min({target.size(), kept, static_cast<size_t>(longest())}));
+  return target;
+}
+
 void Translator::Inside::add_alignments(Request& r) const {
   std::vector<SymbolPair> pairs;
+  std::vector<std::pair<size_t, size_t>> places;  // of each: number among those asked, place in the list
   for (size_t k = 0; k < r.asked.size(); ++k) {
-    for (const Hypothesis& h : r.found[k]) {
-      pairs.push_back({r.encoded[k].ids, h.tokens});
-      // Only an output cut at the last position can be longer than forced decoding, which feeds the start symbol too, has room for.
-      if (static_cast<int>(h.tokens.size()) > longest()) pairs.back().target.resize(longest());
+    for (size_t n = 0; n < r.found[k].size(); ++n) {
+      pairs.push_back({r.encoded[k].ids, aligned_target(r, k, r.found[k][n])});
+      places.emplace_back(k, n);
     }
   }
   ForcedOptions options;
   options.maps = true;
   options.only = layer_name(*model.model, r.options.alignment_layer);
-  const std::vector<Forced> forced = force(*model.model, parameters(), pairs, options, workers);
-  size_t p = 0;
-  for (size_t k = 0; k < r.asked.size(); ++k) {
-    for (Translation& t : r.results[r.asked[k]]) {
-      const Decoded decoded = model.subwords.target->decode_words(pairs[p].target);
-      const SymbolWeights weights = mean_over_heads(forced[p].maps.front(), 0, static_cast<int>(pairs[p].target.size()) + 1,
-                                                    static_cast<int>(pairs[p].source.size()) + 1);
-      t.alignment = word_alignment(weights, r.encoded[k].word, decoded.word, r.lines[r.asked[k]], t.text);
-      t.alignment.layer = options.only;
-      ++p;
-    }
-  }
+  force_in_turn(*model.model, parameters(), pairs, options, workers, [&](size_t p, Forced& forced) {
+    const auto [k, n] = places[p];
+    const SymbolPair& pair = pairs[p];
+    Translation& t = r.results[r.asked[k]][n];
+    const Decoded decoded = model.subwords.target->decode_words(pair.target);
+    const SymbolWeights weights =
+        mean_over_heads(forced.maps.front(), 0, static_cast<int>(pair.target.size()) + 1, static_cast<int>(pair.source.size()) + 1);
+    t.alignment = word_alignment(weights, r.encoded[k].word, decoded.word, r.lines[r.asked[k]], t.text);
+    t.alignment.layer = options.only;
+  });
 }
 
 // `naming.what` stands before "source line 3" in warnings.
 std::vector<SymbolPair> Translator::Inside::pairs(std::span<const std::string> sources, std::span<const std::string> targets,
                                                   const Naming& naming) const {
   const std::string source = fmt::format("{}source line", naming.what), target = fmt::format("{}target line", naming.what);
-  auto s = encode(*model.subwords.source, sources, {source.c_str(), naming.first});
-  auto t = encode(*model.subwords.target, targets, {target.c_str(), naming.first});
+  auto s = encode(*model.subwords.source, sources, {source.c_str(), naming.first, false, naming.max_symbols});
+  auto t = encode(*model.subwords.target, targets, {target.c_str(), naming.first, false, naming.max_symbols});
   std::vector<SymbolPair> pairs;
   for (size_t i = 0; i < s.size(); ++i) pairs.push_back({std::move(s[i].ids), std::move(t[i].ids)});
   return pairs;
@@ -235,9 +247,11 @@ std::string Translator::attention_page(const std::string& title, std::span<const
   const QueuedLog::Delivery delivery(inside_->log);
   {
     const std::lock_guard lock(inside_->mutex);
-    const auto pairs = inside_->pairs(sources, targets, {"attention page: "});
-    std::vector<Forced> forced = force(*inside_->model.model, inside_->parameters(), pairs, options, inside_->workers);
-    for (size_t i = 0; i < pairs.size(); ++i) examples.push_back(inside_->example(pairs[i], forced[i]));
+    const EncoderDecoder& model = *inside_->model.model;
+    const int matrices = count_matrices(model, inside_->parameters(), options, inside_->workers);
+    const auto pairs = inside_->pairs(sources, targets, {"attention page: ", 1, false, longest_aligned(matrices)});
+    force_in_turn(model, inside_->parameters(), pairs, options, inside_->workers,
+                  [&](size_t i, Forced& forced) { examples.push_back(inside_->example(pairs[i], forced)); });
   }
   for (size_t i = 0; i < examples.size(); ++i) {
     examples[i].source = sources[i];

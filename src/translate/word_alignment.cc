@@ -9,6 +9,8 @@
 namespace jumok {
 namespace {
 
+constexpr int64_t kMostWeights = int64_t{1} << 28;  // of one pair: 1 GB
+
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   for (const std::string_view w : split_words(text)) words.emplace_back(w);
@@ -36,9 +38,11 @@ int alignment_layer(int chosen, int layers) {
   return chosen >= 0 ? chosen : std::max(0, layers - 2);
 }
 
-int longest_aligned(int matrices) {
-  constexpr double kMostWeights = 1 << 28;
-  return static_cast<int>(std::sqrt(kMostWeights / std::max(matrices, 1))) - 1;
+int longest_aligned(int matrices) { return static_cast<int>(std::sqrt(static_cast<double>(kMostWeights / std::max(matrices, 1)))) - 1; }
+
+int longest_aligned_target(int matrices, size_t source) {
+  const int64_t rows = kMostWeights / (std::max(matrices, 1) * (static_cast<int64_t>(source) + 1));
+  return static_cast<int>(std::max<int64_t>(rows, 1)) - 1;
 }
 
 SymbolWeights mean_over_heads(const AttentionMaps::Map& map, int sentence, int rows, int columns) {

@@ -16,9 +16,11 @@ namespace jumok {
 // where links are sharpest (Garg et al. 2019), and the only one where there is one. Throws Error where there is none of that number.
 int alignment_layer(int chosen, int layers);
 
-// The most symbols of a side, end symbol not counted, so that a pair's weights in so many matrices (attentions × heads) take 1 GB at most: a
-// recurrent model has no last position, and the weights grow with the square of the length.
+// The most symbols of a side, end symbol not counted, so that a pair's weights in so many matrices (attentions × heads) take 1 GB at most:
+// a recurrent model has no last position, and the weights grow with the square of the length.
 int longest_aligned(int matrices);
+// The most target symbols by the same limit, beside a source of so many.
+int longest_aligned_target(int matrices, size_t source);
 
 // The weights of one sentence: [T, S] of target symbols (end symbol last) by source symbols (end symbol last).
 struct SymbolWeights {

@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "lab/trained.h"
+#include "models/model_files.h"
 
 namespace jumok {
 namespace {
@@ -71,6 +73,27 @@ TEST(Explain, WhatTheModelDoesNotHaveIsSaidInOneLine) {
   EXPECT_NE(message(o).find("seven"), std::string::npos);
   EXPECT_NE(message(options({})).find("found 0"), std::string::npos);
   EXPECT_NE(message(options({" "})).find("expected a sentence"), std::string::npos);
+}
+
+// A recurrent model has no last position: 20 000² weights would take 1.6 GB, and their scores in double precision twice as much.
+TEST(Explain, ASentenceWhoseWeightsNoMemoryIsKeptForIsRefused) {
+  const ScratchFolder folder;
+  ExplainOptions o = options({"5"});
+  std::filesystem::copy_file(o.model / "joint.spm", folder.path() / "joint.spm");
+  const SubwordPair subwords = read_subwords(o.model);
+  ModelConfig config = model_preset("rnn-luong-dot");
+  config.width = 8;
+  config.source_vocabulary = config.target_vocabulary = subwords.source->size();
+  const auto model = make_model(config);
+  std::vector<float> block(model->layout().size());
+  model->layout().initialise(block.data(), 1);
+  write_config(folder.path(), config, subwords, {});
+  write_parameters(folder.path() / "model.safetensors", model->layout(), block.data());
+  o.model = folder.path();
+  o.target = "5";
+  EXPECT_EQ(message(o), "accepted");
+  for (int i = 1; i < 20000; ++i) o.target += " 5";
+  EXPECT_EQ(message(o), "source 1: 1 symbols, 20000 of its translation: memory is kept for the weights of 16383");
 }
 
 }  // namespace

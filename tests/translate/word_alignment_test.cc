@@ -69,6 +69,14 @@ TEST(WordAlignment, TheWeightsOfALongPairStayBelowOneGigabyte) {
   }
 }
 
+// With --max-length a translation may have any number of symbols, not only twice those of its source.
+TEST(WordAlignment, ALongTargetOfAShortSourceStaysBelowOneGigabyteToo) {
+  EXPECT_EQ(longest_aligned_target(1, 16383), 16383);
+  EXPECT_EQ(longest_aligned_target(2, 1023), (1 << 17) - 1);
+  EXPECT_EQ(longest_aligned_target(1, size_t{1} << 30), 0);
+  EXPECT_GE(longest_aligned_target(2, static_cast<size_t>(longest_aligned(4))), 2 * longest_aligned(4));
+}
+
 TEST(WordAlignment, TheAttentionIsTheLastButOneUnlessANumberIsGiven) {
   EXPECT_EQ(alignment_layer(-1, 6), 4);
   EXPECT_EQ(alignment_layer(-1, 2), 0);

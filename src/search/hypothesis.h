@@ -31,7 +31,8 @@ struct SearchOptions {
   std::function<bool(int sentence, std::span<const int32_t> tokens)> done;
 };
 
-// The symbols forced after the start symbol: none at all, or one list per sentence.
+// The symbols forced after the start symbol: none at all, or one list per sentence. Lists that are all empty force nothing either, but a
+// model that reads prompts in one pass then reads the start symbol in that way: scores differ from those without lists by rounding.
 using Prefixes = std::span<const std::vector<int32_t>>;
 
 }  // namespace jumok

@@ -9,8 +9,8 @@
 
 namespace jumok {
 
-// The most new symbols of an output, the end symbol included: `max_length`, or 2·S + 10 where that is 0; never more than the model can be fed,
-// of which `prefix` forced symbols take their part. Throws Error where they leave no room.
+// The most new symbols of an output, the end symbol included: `max_length`, or 2·S + 10 where that is 0; never more than the model can be
+// fed, of which `prefix` forced symbols take their part. Throws Error where they leave no room.
 inline int length_limit(int max_length, const Stepper& model, int sentence, size_t prefix) {
   const int longest = model.longest_target();
   check(prefix < static_cast<size_t>(longest), "search: expected a prefix of fewer than {} symbols, found {}", longest, prefix);

@@ -3,7 +3,8 @@
 
 pip install matplotlib==3.9.2
 python3 plot.py --output curve.svg jumok=MODEL/training.jsonl PyTorch=pytorch.jsonl Marian=marian.jsonl
-jumok's log counts its validations as time; they are taken out here, as they are for the others.
+jumok's log counts its validations as time; they are taken out here, as they are for the others. A validation is the time since
+the line before it, which is that of its last update where validate.every is a multiple of 20, the updates between two lines.
 """
 import argparse
 import json

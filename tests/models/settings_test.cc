@@ -26,8 +26,8 @@ auto fields(const ModelConfig& c) {
   const RnnConfig& r = c.rnn;
   return std::tuple(c.encoder_layers, c.decoder_layers, c.width, c.heads, c.feed_forward_width, c.norm, c.positions, c.max_positions,
                     c.tying, c.source_vocabulary, c.target_vocabulary, h.scale, h.query, h.key, h.value, h.sharing, h.score, r.cell,
-                    r.reset_after, r.encoder_width, r.wide, r.bidirectional, r.reversed, r.residual, r.first_state, r.score, r.place, r.window,
-                    r.half_width, r.inner_width, r.location_positions, r.input_feeding, r.readout);
+                    r.reset_after, r.encoder_width, r.wide, r.bidirectional, r.reversed, r.residual, r.first_state, r.score, r.place,
+                    r.window, r.half_width, r.inner_width, r.location_positions, r.input_feeding, r.readout);
 }
 
 struct ModelCase {

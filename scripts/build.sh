@@ -3,8 +3,8 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 case "${1:-}" in
-  "") configure_and_build "$project/build" -DCMAKE_BUILD_TYPE=Release -DJUMOK_BUILD_TESTS=OFF -DJUMOK_UNITY=ON -- jumok_library jumok_cli ;;
-  --tests) configure_and_build "$project/build" -DCMAKE_BUILD_TYPE=Release -DJUMOK_BUILD_TESTS=ON -DJUMOK_UNITY=ON -- all ;;
+  "") configure_and_build "$project/build" -DCMAKE_BUILD_TYPE=Release -DJUMOK_BUILD_TESTS=OFF -- jumok_library jumok_cli ;;
+  --tests) configure_and_build "$project/build" -DCMAKE_BUILD_TYPE=Release -DJUMOK_BUILD_TESTS=ON -- all ;;
   *) echo "usage: $0 [--tests]" >&2; exit 2 ;;
 esac
 say "$("$project/build/jumok" --version): $project/build/jumok"

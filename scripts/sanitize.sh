@@ -4,7 +4,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 "$project/scripts/install-dependencies.sh" --tests
-configure_and_build "$project/build-sanitize" -DCMAKE_BUILD_TYPE=Debug -DJUMOK_BUILD_TESTS=ON -DJUMOK_SANITIZE=ON -DJUMOK_UNITY=ON -- all
+configure_and_build "$project/build-sanitize" -DCMAKE_BUILD_TYPE=Debug -DJUMOK_BUILD_TESTS=ON -DJUMOK_SANITIZE=ON -- all
 say "testing with sanitizers"
 export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
 run_tests "$project/build-sanitize" -LE unsanitized "$@"

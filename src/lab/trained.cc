@@ -35,6 +35,12 @@ std::string folder_name(const std::string& name) {
   return safe;
 }
 
+// Updates between what is done so many `times` in a training; a fixed number where time ends it, since nobody knows how many it will be.
+int64_t updates_between(const TrainingBudget& budget, int64_t times) {
+  constexpr int64_t kByTime = 50;
+  return budget.updates > 0 ? std::max<int64_t>(1, budget.updates / times) : kByTime;
+}
+
 bool has_attention_over_source(const EncoderDecoder& model) { return !model.source_attentions().empty(); }
 
 }  // namespace
@@ -87,8 +93,8 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
   o.threads = run_.threads;
   o.overwrite = true;
   // The last few sets are averaged, close together: a short run's parameters are still on their way.
-  const int64_t every = std::max<int64_t>(1, budget_.updates / 40);
-  o.settings = {fmt::format("train.batch-tokens={}", budget_.batch_tokens), fmt::format("average.every={}", every), "average.last=4"};
+  o.settings = {fmt::format("train.batch-tokens={}", budget_.batch_tokens), fmt::format("average.every={}", updates_between(budget_, 40)),
+                "average.last=4"};
   if (budget_.width > 0) o.settings.push_back(fmt::format("model.width={}", budget_.width));
   // A short training warms up soon; a narrow model bears a high rate. Wider ones keep their preset's.
   constexpr int kNarrow = 128, kWarmUp = 1000;
@@ -102,7 +108,7 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
   trained.model = o.model;
   std::vector<double> rates;
   o.progress = [&](const TrainProgress& p) {
-    if (p.update % std::max<int64_t>(1, budget_.updates / 60) == 0 || p.update <= 1)
+    if (p.update % updates_between(budget_, 60) == 0 || p.update <= 1)
       trained.curve.push_back({static_cast<double>(p.update), p.seconds, p.loss});
     rates.push_back(p.tokens_per_second);
     run_.tell(begin + (end - begin) * p.fraction, fmt::format("{}: update {}, loss {:.3f}", contender.name, p.update, p.loss));

@@ -50,6 +50,28 @@ TEST(TrainingGround, AModelLearnsAndIsJudged) {
   EXPECT_FALSE(std::filesystem::exists(folder));  // the scratch folder is gone
 }
 
+// "The same time for each" is for training: a checkpoint after every update would take a good part of it, more of a large model's.
+TEST(TrainingGround, ATrainingByTimeKeepsFewCheckpointsAndPoints) {
+  const LabText text = task_text({Task::kCopy, 1, 2, 1, false}, 200, 4);
+  LabRun run;
+  run.threads = 1;
+  TrainingBudget budget;
+  budget.updates = 0;
+  budget.seconds = 0.3;
+  budget.batch_tokens = 32;
+  budget.width = 8;
+  const TrainingGround ground(text, budget, run);
+  const Trained t = ground.train({"none", "rnn-none", {}}, 0, 1);
+  EXPECT_GT(t.updates, 0);
+  EXPECT_LE(std::ssize(t.curve), 2 + t.updates / 50);
+  for (const auto& entry : std::filesystem::directory_iterator(t.model / "checkpoint")) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("snapshot-")) {
+      EXPECT_EQ(std::stoi(name.substr(9)) % 50, 0) << name;
+    }
+  }
+}
+
 TEST(Compare, EveryMechanismOfTheTableIsThere) {
   EXPECT_EQ(all_mechanisms(10).size(), 13u);
   EXPECT_THROW(choose_mechanisms({"luong"}, 10), Error);

@@ -11,11 +11,6 @@
 namespace jumok {
 namespace {
 
-// Rows a chunk: enough for the products to run well, few enough for the logits to stay in a far cache.
-constexpr int64_t kFewestRows = 128, kMostRows = 512, kChunkFloats = 1 << 20;
-
-int64_t chunk_rows(int64_t vocabulary) { return std::clamp(kChunkFloats / vocabulary, kFewestRows, kMostRows); }
-
 void check_targets(const OutputLossInput& in) {
   for (size_t n = 0; n < in.targets.size(); ++n) {
     const int32_t t = in.targets[n];
@@ -49,7 +44,7 @@ void forbid(const OutputLossInput& in, int64_t begin, Tensor logits) {
 template <typename Use>
 void for_each_chunk(Context& context, const OutputLossInput& in, Use use) {
   const int64_t rows = in.hidden.value.rows;
-  const Tensor buffer = context.arena.tensor(std::min(chunk_rows(in.weight.rows), rows), in.weight.rows);
+  const Tensor buffer = context.arena.tensor(std::min(output_chunk_rows(in.weight.rows), rows), in.weight.rows);
   for (int64_t begin = 0; begin < rows; begin += buffer.rows) {
     const Tensor logits = buffer.row_slice(0, std::min(buffer.rows, rows - begin));
     chunk_logits(context, in, begin, logits);
@@ -58,6 +53,11 @@ void for_each_chunk(Context& context, const OutputLossInput& in, Use use) {
 }
 
 }  // namespace
+
+int64_t output_chunk_rows(int64_t vocabulary) {
+  constexpr int64_t kFewest = 128, kMost = 512, kFloats = 1 << 20;
+  return std::clamp(kFloats / vocabulary, kFewest, kMost);
+}
 
 OutputLoss output_loss(Context& context, const OutputLossInput& in) {
   const TimedPart time(context.profile, Part::kOutputLoss);

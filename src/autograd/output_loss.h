@@ -20,6 +20,9 @@ struct OutputLoss {
   int64_t tokens = 0;  // N
 };
 
+// Rows of a chunk: enough for the products to run well, few enough for the logits to stay in a far cache.
+int64_t output_chunk_rows(int64_t vocabulary);
+
 // Sums over the rows. While recording, the gradients of the *sum* go to the weights at once and to `hidden` (this op is the start of the
 // backward); dividing by the number of tokens is the optimiser's.
 OutputLoss output_loss(Context& context, const OutputLossInput& in);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "autograd/output_loss.h"
 #include "base/rng.h"
 #include "base/workers.h"
 #include "gemm/gemm.h"
@@ -20,13 +21,13 @@ struct Layer {
 
 std::vector<Layer> layers_of(const std::string& preset, const BenchGemmOptions& o) {
   const ModelConfig c = model_preset(preset);
-  const int64_t d = c.width, f = c.feed_forward_width, chunk = std::clamp((1 << 20) / o.vocabulary, 128, 512);
+  const int64_t d = c.width, f = c.feed_forward_width;
   std::vector<Layer> layers = {{preset, "qkv", o.rows, 3 * d, d},
                                {preset, "attention-out", o.rows, d, d},
                                {preset, "feed-forward-in", o.rows, f, d},
                                {preset, "feed-forward-out", o.rows, d, f}};
   if (c.encoder_layers > 0) layers.push_back({preset, "source-kv", o.rows, 2 * d * c.decoder_layers, d});
-  layers.push_back({preset, "output", std::min<int64_t>(chunk, o.rows), o.vocabulary, d});
+  layers.push_back({preset, "output", std::min<int64_t>(output_chunk_rows(o.vocabulary), o.rows), o.vocabulary, d});
   return layers;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "help.h"
@@ -41,14 +42,14 @@ int report(std::string message, int status) {
   return status;
 }
 
-void describe(CLI::App& app, Command& command) {
+void describe(CLI::App& app, Command& command, const std::vector<std::string>& words) {
   app.name("jumok");
   app.set_version_flag("--version", "jumok " JUMOK_VERSION)->description("Print the version and exit");
   app.set_help_flag("--help,-h", "Print this help and exit");
   app.formatter(std::make_shared<HelpFormatter>());
   app.option_defaults()->always_capture_default();
   for (const auto add : kSubcommands) add(app, command);
-  refuse_slips(app);
+  refuse_slips(app, words);
   app.require_subcommand(1);
   app.footer(kExamples);  // after the subcommands, which would inherit it
 }
@@ -56,7 +57,8 @@ void describe(CLI::App& app, Command& command) {
 int run(int argc, char** argv) {
   CLI::App app("jumok: attention models from the Seq2Seq RNN to the Transformer: train a translator, translate, look inside");
   Command command;
-  describe(app, command);
+  const std::vector<std::string> words(argv, argv + argc);
+  describe(app, command, words);
   try {
     app.parse(argc, argv);
     return command();

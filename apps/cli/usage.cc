@@ -63,6 +63,11 @@ bool names_option(const CLI::App& app, const std::string& text) {
   return name.starts_with("--") && app.get_option_no_throw(name) != nullptr;
 }
 
+bool given_with_equals_sign(const CLI::Option& option, const std::string& value, const std::vector<std::string>& words) {
+  return std::ranges::any_of(option.get_lnames(),
+                             [&](const std::string& name) { return std::ranges::count(words, fmt::format("--{}={}", name, value)) > 0; });
+}
+
 // CLI11's words, plainer where they speak of its own matters.
 std::string describe_other(const CLI::App& app, const CLI::ParseError& error) {
   std::string text = error.what();
@@ -97,17 +102,18 @@ std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& err
   return fmt::format("{} (see '{} --help')", what, full_name(where));
 }
 
-void refuse_slips(CLI::App& app) {
+void refuse_slips(CLI::App& app, const std::vector<std::string>& words) {
   for (CLI::Option* option : app.get_options([](const CLI::Option* o) { return o->get_items_expected_max() > 0; })) {
-    const auto slip = [&app, option](const std::string& value) {
+    const auto slip = [&app, &words, option](const std::string& value) {
       const std::string kind = kind_of(*option);
       const bool is_path = kind.starts_with("FILE") || kind.starts_with("DIR") || kind.ends_with("PATH");
-      if (names_option(app, value)) return fmt::format("expected {} behind it, found the option '{}'", kind, value);
+      if (names_option(app, value) && !given_with_equals_sign(*option, value, words))
+        return fmt::format("expected {} behind it, found the option '{}'", kind, value);
       return is_path && value.empty() ? fmt::format("expected {} behind it, found an empty name", kind) : std::string();
     };
     option->check(slip);
   }
-  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) refuse_slips(*sub);
+  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) refuse_slips(*sub, words);
 }
 
 }  // namespace jumok

@@ -46,6 +46,7 @@ TEST_F(GenerateCommand, EachLineIsGoneOnWith) {
   EXPECT_EQ(text("3 1 4 2\n9 8 7 6 9 8", "--greedy --continuation"), " 3 1 4 2 3 1 4 2\n 7 6 9 8 7 6\n");
   EXPECT_EQ(text("3 1 4 2\n", "--greedy --max-length 3"), "3 1 4 2 3 1 4\n");
   EXPECT_EQ(text("3 1 4 2\n", "--greedy --stop ' 2 3'"), "3 1 4 2 3 1 4\n");
+  EXPECT_EQ(text("3 1 4 2\n", "--greedy --max-length 3 --stop=--model"), "3 1 4 2 3 1 4\n");  // a text like any other
   EXPECT_EQ(text("", "--greedy"), "");
 }
 

@@ -20,9 +20,10 @@ class UsageError : public ::testing::Test {
     sub->add_flag("--quiet");
     app_.add_subcommand("info", "");
     app_.require_subcommand(1);
-    refuse_slips(app_);
+    refuse_slips(app_, words_);
   }
   std::string describe(std::vector<std::string> words) {
+    words_ = words;
     std::reverse(words.begin(), words.end());  // CLI11 wants a vector back to front
     try {
       app_.parse(words);
@@ -32,6 +33,7 @@ class UsageError : public ::testing::Test {
     return "parsed";
   }
   CLI::App app_{"", "jumok"};
+  std::vector<std::string> words_;
   std::string source_, model_, output_;
   std::vector<std::pair<std::string, std::string>> pairs_;
   int beam_ = 0;
@@ -72,6 +74,12 @@ TEST_F(UsageError, AnOptionIsNoValueOfTheOneBeforeIt) {
   EXPECT_EQ(describe({"train", "--pair", "a", "--source", "b"}), "--pair: expected FILE FILE behind it, found the option '--source'" + see);
   for (const char* text : {"--sauce", "-", "-source", "source"})
     EXPECT_EQ(describe({"train", "--source", text, "--quiet"}), "parsed") << text;
+}
+
+TEST_F(UsageError, WhatStandsBehindAnEqualsSignIsAValue) {
+  EXPECT_EQ(describe({"train", "--source=--model", "--model=--quiet"}), "parsed");
+  EXPECT_EQ(source_, "--model");
+  EXPECT_EQ(model_, "--quiet");
 }
 
 // What "$UNSET" gives: without a word, a run would have had no validation, no log, another folder.

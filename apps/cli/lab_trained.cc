@@ -62,6 +62,14 @@ void add_plan(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const st
   add_threads(sub, plan.run);
 }
 
+// An option about training is wrong usage rather than silence where nothing is trained.
+void refuse_plan(const CLI::App& sub) {
+  for (const char* name : {"--task", "--source", "--target", "--test-source", "--test-target", "--gold", "--seconds", "--width",
+                           "--batch-tokens", "--pairs", "--set", "--test-pairs"}) {
+    if (sub.count(name) > 0) throw CLI::ValidationError(name, "not with --updates 0: no model is trained");
+  }
+}
+
 constexpr const char* kUpdatesHelp = "Updates of each model";
 
 void add_compare(CLI::App& lab, Command& command) {
@@ -125,6 +133,9 @@ void add_scale(CLI::App& lab, Command& command) {
         sub.add_option("--keys", o.keys, "Keys a query chooses from")->check(whole(1, 10000));
         sub.add_option("--draws", o.draws, "Draws for each d_k")->check(whole(1, 10000000));
         add_plan(sub, o, 0, "Updates of each of the two models; 0: none is trained", "50 times the draws, 10 times the updates, width 256");
+        sub.parse_complete_callback([&] {
+          if (o.updates == 0) refuse_plan(sub);
+        });
       });
 }
 

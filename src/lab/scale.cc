@@ -162,8 +162,7 @@ nlohmann::ordered_json json_of(const SoftmaxShape& s) {
 }
 
 // The drawn half takes `begin` of the time.
-void train_both(ScaleResult& r, const ScaleOptions& o, double begin) {
-  const LabText text = o.text();
+void train_both(ScaleResult& r, const ScaleOptions& o, const LabText& text, double begin) {
   const TrainingBudget budget = o.budget();
   const TrainingGround ground(text, budget, o.run);
   r.text = text.name;
@@ -185,6 +184,7 @@ void train_both(ScaleResult& r, const ScaleOptions& o, double begin) {
 
 ScaleResult run_scale(const ScaleOptions& o) {
   check(o.keys >= 1 && o.draws >= 1, "scale: expected at least one key and one draw, found {} and {}", o.keys, o.draws);
+  const LabText text = o.updates > 0 ? o.text() : LabText();  // what is wrong with files is said before the draws
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   const int64_t chunks = (static_cast<int64_t>(o.draws) * (o.run.full ? 50 : 1) + kChunk - 1) / kChunk;
   ScaleResult result{o.keys, chunks * kChunk, {}, {}, 0, {}};
@@ -198,7 +198,7 @@ ScaleResult run_scale(const ScaleOptions& o) {
     result.rows.push_back(draw_row(width, o.keys, chunks, o.run.seed, workers));
     done += width;
   }
-  if (o.updates > 0) train_both(result, o, drawn);
+  if (o.updates > 0) train_both(result, o, text, drawn);
   return result;
 }
 

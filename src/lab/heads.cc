@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "lab/trained_report.h"
+#include "models/model_files.h"
 
 namespace jumok {
 namespace {
@@ -19,7 +20,7 @@ HeadsResult run_heads(const HeadsOptions& o) {
   const LabText text = o.text();
   const TrainingBudget budget = o.budget();
   const TrainingGround ground(text, budget, o.run);
-  HeadsResult r{text.name, budget.width, {}};
+  HeadsResult r{text.name, 0, {}};
   const double share = 1.0 / static_cast<double>(o.heads.size());
   for (const int heads : o.heads) {
     HeadsRow row;
@@ -28,6 +29,7 @@ HeadsResult run_heads(const HeadsOptions& o) {
     row.trained = ground.train(
         {fmt::format("{} head{}", heads, heads == 1 ? "" : "s"), "transformer-tiny", {fmt::format("attention.heads={}", heads)}}, begin,
         begin + 0.95 * share);
+    r.width = read_config(row.trained.model, nullptr).width;  // settings may have changed it
     row.quality = judge(row.trained.model, text, o.run.threads);
     row.shapes = head_shapes(row.trained.model, text, o.run);
     r.rows.push_back(std::move(row));
@@ -53,14 +55,13 @@ LabReport report_of(const HeadsResult& r) {
                    {},
                    {}};
   LabTable e{
-      "Entropy in bits: of what uniform weights would have. Divergence (Jensen-Shannon) between the heads of a layer, in bits: 0 alike, 1 "
-      "nothing in "
-      "common.",
+      "Entropy in bits: of what uniform weights would have. Divergence (Jensen-Shannon) between the heads of a layer, in bits: 0 alike, "
+      "1 nothing in common.",
       {"heads", "entropy: encoder", "decoder", "over the source", "divergence: encoder", "decoder", "over the source"},
       {}};
   std::vector<const Trained*> models;
   for (const HeadsRow& row : r.rows) {
-    c.rows.push_back({std::to_string(row.heads), std::to_string(r.width > 0 ? r.width / row.heads : 0)});
+    c.rows.push_back({std::to_string(row.heads), std::to_string(r.width / row.heads)});
     const std::vector<std::string> cells = trained_cells(row.trained, row.quality);
     c.rows.back().insert(c.rows.back().end(), cells.begin(), cells.end());
     e.rows.push_back({std::to_string(row.heads), entropy_cell(row.shapes.encoder), entropy_cell(row.shapes.decoder),

@@ -62,6 +62,32 @@ TEST(Lab, ScaleTellsTheWidthThatItsModelsHave) {
   EXPECT_NE(o.out.find("one head, d_k = 16, "), std::string::npos) << o.out;
 }
 
+TEST(Lab, HeadsTellTheWidthThatTheyHave) {
+  const Outcome o =
+      run_jumok("lab heads --heads 2 --width 0 --set model.width=12 --updates 1 --batch-tokens 64 --pairs 20 --test-pairs 2 --quiet");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.out.find("Transformer of width 12 "), std::string::npos) << o.out;
+  const size_t row = o.out.find("\n    2 ");
+  ASSERT_NE(row, std::string::npos) << o.out;
+  EXPECT_EQ(std::stoi(o.out.substr(row + 6)), 6) << o.out;
+}
+
+TEST(Lab, ScaleRefusesWhatIsAboutTrainingWhereNothingIsTrained) {
+  for (const char* option : {"--source none", "--gold none", "--seconds 1", "--task copy", "--set model.width=16", "--test-pairs 3"}) {
+    const Outcome o = run_jumok(std::string("lab scale --widths 4 --draws 1 --updates 0 ") + option);
+    EXPECT_EQ(o.status, 2) << option;
+    EXPECT_NE(o.err.find("not with --updates 0"), std::string::npos) << o.err;
+  }
+}
+
+// 200 million draws of d_k = 65536 would take days.
+TEST(Lab, ScaleSaysWhatIsWrongWithOwnTextBeforeItDraws) {
+  const Outcome o =
+      run_jumok("lab scale --widths 65536 --draws 10000000 --source /none/a --target /none/b --test-source /none/c --test-target /none/d");
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("/none/a"), std::string::npos) << o.err;
+}
+
 TEST(Lab, GoldGoesWithOwnText) {
   const TemporaryFolder folder;
   std::ofstream(folder / "gold") << "0-0\n";

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "bench_output.h"
@@ -118,6 +119,14 @@ int run_additive(const Options& o) {
   return 0;
 }
 
+// Rows are compared by their names, of which there must be one each.
+template <typename T>
+void check_once(const char* option, std::vector<T> values) {
+  std::ranges::sort(values);
+  const auto twice = std::ranges::adjacent_find(values);
+  if (twice != values.end()) throw CLI::ValidationError(option, fmt::format("expected each value once, found '{}' twice", *twice));
+}
+
 // An option that the chosen score does not read is wrong usage rather than silence.
 void check_usage(const CLI::App& sub, const std::string& score) {
   const bool additive = score == "additive";
@@ -156,6 +165,9 @@ void add_attention_benchmark(CLI::App& bench, Command& command) {
   sub->add_flag("--json", o->json, "Print one JSON object");
   sub->callback([o, sub, &command] {
     check_usage(*sub, o->score);
+    check_once("--rules", o->dot.rules);
+    check_once("--lengths", o->lengths);
+    check_once("--widths", o->widths);
     command = [o] { return o->score == "additive" ? run_additive(*o) : run_dot(*o); };
   });
 }

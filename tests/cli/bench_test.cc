@@ -44,6 +44,14 @@ TEST(Bench, AnOptionOfTheOtherScoreIsWrongUsage) {
   EXPECT_EQ(run_jumok("bench gemm --presets rnn-bahdanau").status, 2);
 }
 
+TEST(Bench, ARowTwiceIsWrongUsage) {
+  for (const char* option : {"--rules full,causal,full", "--lengths 16,16", "--score additive --widths 8,16,8"}) {
+    const Outcome o = run_jumok(std::string("bench attention ") + option);
+    EXPECT_EQ(o.status, 2) << option;
+    EXPECT_NE(o.err.find("expected each value once"), std::string::npos) << o.err;
+  }
+}
+
 TEST(Bench, RulesAndStepCanBeLeftOut) {
   const Outcome o = run_jumok("bench attention --rules window --lengths 128 --heads 1 --width 8 --cache 0 --seconds 0.001 --json");
   ASSERT_EQ(o.status, 0) << o.err;

@@ -298,9 +298,8 @@ ComplexityResult run_complexity(const ComplexityOptions& o) {
 
 LabReport report_of(const ComplexityResult& r) {
   return {"What a layer costs",
-          "Time of one self-attention, recurrent and convolutional layer against the length n of a sentence and the width d, beside the "
-          "orders of "
-          "Vaswani et al. 2017, table 1.",
+          "Time of one self-attention, recurrent and convolutional layer against the length n of a sentence and the width d, beside "
+          "the orders of Vaswani et al. 2017, table 1.",
           {exponents(r), steps(r), products(r), times(r)}};
 }
 

@@ -36,8 +36,8 @@ LabSection times(const KvCacheResult& r) {
   s.texts.push_back(fmt::format("All {} symbols: {:.2f} s with the cache, {:.2f} s without: {:.1f} times as long.", r.rows.back().length,
                                 r.generate_with, r.generate_without, r.generate_without / r.generate_with));
   LabTable t{
-      "Milliseconds, one sentence on one thread (processor time). Without the cache every symbol takes the decoder over all symbols so "
-      "far.",
+      "Milliseconds, one sentence on one thread (processor time). "
+      "Without the cache every symbol takes the decoder over all symbols so far.",
       {"length", "with cache", "without", "without / with", "attention alone, step", "attention alone, all"},
       {}};
   for (const KvCacheRow& row : r.rows) {
@@ -46,9 +46,8 @@ LabSection times(const KvCacheResult& r) {
                       milliseconds(row.attention_pass_seconds)});
   }
   LabTable exponents{
-      "Exponents of n, fitted through the upper three lengths. The whole decoder has terms without n (step) and with n (pass) beside those "
-      "of "
-      "attention.",
+      "Exponents of n, fitted through the upper three lengths. "
+      "The whole decoder has terms without n (step) and with n (pass) beside those of attention.",
       {"", "fitted", "expected"},
       {}};
   const auto add = [&](const char* what, double fitted, const char* expected) {
@@ -72,9 +71,8 @@ LabSection times(const KvCacheResult& r) {
 LabSection prompts(const KvCacheResult& r) {
   LabSection s{"Reading a prompt", "", {}, {}, {}};
   LabTable t{
-      "Milliseconds until the first new symbol can be chosen. In one pass the products have a row for every symbol, so the weights are "
-      "read "
-      "once; one symbol at a time they are read for each.",
+      "Milliseconds until the first new symbol can be chosen. In one pass the products have a row for every symbol, "
+      "so the weights are read once; one symbol at a time they are read for each.",
       {"symbols", "one at a time", "in one pass", "times as fast"},
       {}};
   for (const KvCacheRow& row : r.rows) {

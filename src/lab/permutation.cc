@@ -175,9 +175,8 @@ LabReport report_of(const PermutationResult& r) {
       {},
       {}};
   LabTable t{
-      "Largest |f|: to compare with. Twins: difference between the two rows of the repeated symbol. Single precision rounds at about 1e-7 "
-      "of a "
-      "value.",
+      "Largest |f|: to compare with. Twins: difference between the two rows of the repeated symbol. "
+      "Single precision rounds at about 1e-7 of a value.",
       {"model", "max |f(Px) − Pf(x)|", "largest |f|", "twins", "equivariant", "expected"},
       {}};
   for (const PermutationRow& row : r.rows) {

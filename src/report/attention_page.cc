@@ -134,9 +134,8 @@ std::string attention_page(std::string_view title, std::span<const AttentionExam
   Page page{std::string(title)};
   page.paragraph(
       "Each row of a map is one piece of the translation, each column one piece of the source (· goes on with a word, </s> is the end); "
-      "the "
-      "darker a cell (on a dark screen: the lighter), the more that piece attended to that piece of the source. Point at a cell for its "
-      "weight, choose a layer or a head beside or below the map.");
+      "the darker a cell (on a dark screen: the lighter), the more that piece attended to that piece of the source. "
+      "Point at a cell for its weight, choose a layer or a head beside or below the map.");
   for (size_t i = 0; i < examples.size(); ++i) {
     check_maps(examples[i], i + 1);
     page.markup(section(examples[i], i + 1));

@@ -132,11 +132,12 @@ void warn_of_unknown(const TrainOptions& o, const ParallelCorpus& corpus, bool p
       all += static_cast<int64_t>(symbols.size());
       unknown += std::count(symbols.begin(), symbols.end(), kUnknown);
     }
-    constexpr int kWorthAWord = 50;  // one symbol in so many
-    if (unknown * kWorthAWord < all || all == 0) return;
+    constexpr double kWarnFrom = 0.02;
+    const double share = static_cast<double>(unknown) / static_cast<double>(std::max<int64_t>(1, all));
+    if (share < kWarnFrom) return;
     say(o, LogLevel::kWarning,
         fmt::format("{}: {:.1f} % of its symbols are unknown to the vocabulary: the model will know nothing of them", path.string(),
-                    100.0 * static_cast<double>(unknown) / static_cast<double>(all)));
+                    100 * share));
   };
   if (pairs) look(o.source, [&](int i) { return corpus.source(i); });
   look(pairs ? o.target : o.text, [&](int i) { return corpus.target(i); });

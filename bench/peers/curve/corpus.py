@@ -1,4 +1,5 @@
 """Parallel text for the peers, as `jumok train --lowercase` sees it: lowercased lines, jumok's own subwords, batches by target symbols."""
+import argparse
 import gzip
 import random
 from pathlib import Path
@@ -45,3 +46,21 @@ def epochs(pairs, tokens, seed=1):
             batches.append(batch)
         shuffle.shuffle(batches)
         yield from batches
+
+
+def arguments(every_help):
+    """The options that the peers share; their defaults are those of jumok's run in docs/results.md."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--source", default="en")
+    parser.add_argument("--target", default="de")
+    parser.add_argument("--subwords", required=True)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--log", required=True)
+    parser.add_argument("--batch-tokens", type=int, default=2048)
+    parser.add_argument("--rate", type=float, default=0.005)
+    parser.add_argument("--warm-up", type=int, default=2000)
+    parser.add_argument("--dropout", type=float, default=0.3)
+    parser.add_argument("--every", type=int, default=500, help=every_help)
+    return parser

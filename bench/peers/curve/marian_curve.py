@@ -5,7 +5,6 @@ pip install pymarian==1.12.42 sentencepiece==0.2.0 sacrebleu==2.5.1
 python3 marian_curve.py --data FOLDER --subwords MODEL/joint.spm --minutes 30 --threads 1 --log marian.jsonl [--work FOLDER]
 Lines of {"update", "seconds", "bleu"}. Marian saves as it trains and is timed by its saved files; they are translated (greedy) when it has ended.
 """
-import argparse
 import json
 import multiprocessing
 import tempfile
@@ -13,21 +12,10 @@ import time
 from pathlib import Path
 
 from corpus import Corpus
+from corpus import arguments as shared_arguments
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--data", required=True)
-parser.add_argument("--source", default="en")
-parser.add_argument("--target", default="de")
-parser.add_argument("--subwords", required=True)
-parser.add_argument("--minutes", type=float, default=30)
-parser.add_argument("--threads", type=int, default=1)
-parser.add_argument("--log", required=True)
+parser = shared_arguments("updates between saved models")
 parser.add_argument("--work", default=None)
-parser.add_argument("--batch-tokens", type=int, default=2048)
-parser.add_argument("--rate", type=float, default=0.005)
-parser.add_argument("--warm-up", type=int, default=2000)
-parser.add_argument("--dropout", type=float, default=0.3)
-parser.add_argument("--every", type=int, default=500, help="updates between saved models")
 args = parser.parse_args()
 work = Path(args.work or tempfile.mkdtemp())
 work.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,6 @@ pip install torch==2.15.0 sentencepiece==0.2.0 sacrebleu==2.5.1
 python3 pytorch_curve.py --data FOLDER --subwords MODEL/joint.spm --minutes 30 --threads 1 --log pytorch.jsonl
 Lines of {"update", "seconds", "tokens", "bleu", "bleu_averaged"}; the clock stands still while it validates (greedy, no cache).
 """
-import argparse
 import collections
 import copy
 import json
@@ -15,21 +14,9 @@ import time
 import torch
 from torch import nn
 
-from corpus import Corpus, epochs
+from corpus import Corpus, arguments, epochs
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--data", required=True)
-parser.add_argument("--source", default="en")
-parser.add_argument("--target", default="de")
-parser.add_argument("--subwords", required=True)
-parser.add_argument("--minutes", type=float, default=30)
-parser.add_argument("--threads", type=int, default=1)
-parser.add_argument("--log", required=True)
-parser.add_argument("--batch-tokens", type=int, default=2048)
-parser.add_argument("--rate", type=float, default=0.005)
-parser.add_argument("--warm-up", type=int, default=2000)
-parser.add_argument("--dropout", type=float, default=0.3)
-parser.add_argument("--every", type=int, default=500, help="updates between validations")
+parser = arguments("updates between validations")
 args = parser.parse_args()
 torch.set_num_threads(args.threads)
 torch.set_flush_denormal(True)

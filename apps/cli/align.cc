@@ -12,6 +12,7 @@
 #include "align_choice.h"
 #include "base/file.h"
 #include "commands.h"
+#include "gold_options.h"
 #include "jumok/aligner.h"
 #include "matrix_output.h"
 #include "model_kind.h"
@@ -36,7 +37,8 @@ struct Options {
   std::string step = "output", reverse_step = "output";
   std::string links = "argmax", symmetrise = "grow-diag-final-and";
   std::optional<double> threshold;
-  std::string gold, gold_source, gold_target, judged = "all";
+  std::string gold, gold_source, gold_target;
+  JudgedLinks judged = JudgedLinks::kAll;
   std::pair<std::string, std::string> matrix;  // format, path
   int matrix_pairs = 0;
   AlignOptions align;
@@ -48,11 +50,6 @@ AttentionStep parse_step(const std::string& name) { return name == "input" ? Att
 Symmetrisation parse_symmetrisation(const std::string& name) {
   if (name == "intersection") return Symmetrisation::kIntersection;
   return name == "union" ? Symmetrisation::kUnion : Symmetrisation::kGrowDiagFinalAnd;
-}
-
-JudgedLinks parse_judged(const std::string& name) {
-  if (name == "either") return JudgedLinks::kEitherAnnotated;
-  return name == "both" ? JudgedLinks::kBothAnnotated : JudgedLinks::kAll;
 }
 
 std::string pharaoh(const WordLinks& links) {
@@ -93,7 +90,7 @@ class LinkFinder {
   }
 
   void choose(const ChoiceGold& gold) {
-    const TrialOptions trial{options_.align.links, parse_judged(options_.judged), {AttentionStep::kOutput, AttentionStep::kInput}};
+    const TrialOptions trial{options_.align.links, options_.judged, {AttentionStep::kOutput, AttentionStep::kInput}};
     options_.attention = choose_attention(forward_, gold, trial, "--");
     if (backward_) options_.reverse = choose_attention(*backward_, reversed(gold), trial, "--reverse-");
   }
@@ -259,10 +256,7 @@ void add_choice_options(CLI::App& sub, Options& o) {
                      ->type_name("FILE");
   auto* source = sub.add_option("--choose-source", o.gold_source, "Source sentences of that gold")->type_name("FILE")->needs(choose);
   auto* target = sub.add_option("--choose-target", o.gold_target, "Target sentences of that gold")->type_name("FILE")->needs(choose);
-  sub.add_option("--choose-judge", o.judged, "Links that count there: all, or those with either or both of their words in the gold")
-      ->check(one_of({"all", "either", "both"}))
-      ->type_name("NAME")
-      ->needs(choose);
+  add_judged_links(sub, "--choose-judge", o.judged, choose);
   choose->needs(source)->needs(target);
   for (const char* name : {"--layer", "--head", "--step", "--reverse-layer", "--reverse-head", "--reverse-step"}) {
     choose->excludes(sub.get_option(name));

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "commands.h"
-#include "gold_format.h"
+#include "gold_options.h"
 #include "output.h"
 #include "text/lines.h"
 #include "text/unicode.h"
@@ -21,7 +21,8 @@ struct EvaluateOptions {
   std::string hypothesis;  // "-": standard input
   std::string reference;
   std::string tokenizer = "13a", smoothing = "exp";
-  std::string gold, source, target, judged = "all";
+  std::string gold, source, target;
+  JudgedLinks judged = JudgedLinks::kAll;
   GoldFormat gold_format = GoldFormat::kRecognised;
   MetricOptions metric;
   bool json = false;
@@ -50,11 +51,6 @@ Smoothing parse_smoothing(const std::string& name) {
   if (name == "none") return Smoothing::kNone;
   if (name == "floor") return Smoothing::kFloor;
   return name == "add-k" ? Smoothing::kAddK : Smoothing::kExp;
-}
-
-JudgedLinks parse_judged(const std::string& name) {
-  if (name == "either") return JudgedLinks::kEitherAnnotated;
-  return name == "both" ? JudgedLinks::kBothAnnotated : JudgedLinks::kAll;
 }
 
 // Numbers are printed in full (shortest text that reads back as the same double); names and signatures need no escapes.
@@ -91,7 +87,7 @@ int evaluate_alignment(const EvaluateOptions& options) {
   const AlignmentLengths lengths{word_counts(options.source), word_counts(options.target)};
   const auto hypotheses = parse_alignments(read_hypothesis(options), name_of_hypothesis(options), lengths);
   const auto gold = parse_gold_alignments(read_lines(options.gold, warn), options.gold, hypotheses.size(), lengths, options.gold_format);
-  const auto score = alignment_error_rate(hypotheses, gold, parse_judged(options.judged));
+  const auto score = alignment_error_rate(hypotheses, gold, options.judged);
   write_output(options.json ? to_json(score)
                             : fmt::format("AER = {:.4f} (precision = {:.4f} recall = {:.4f} proposed = {} sure = {})\n", score.error_rate,
                                           score.precision, score.recall, score.proposed, score.sure));
@@ -129,11 +125,7 @@ void add_alignment_options(CLI::App& sub, EvaluateOptions& options) {
                    ->type_name("FILE")
                    ->excludes("--reference");
   add_gold_format(sub, options.gold_format, gold);
-  sub.add_option("--aer-judge", options.judged,
-                 "Links that count, for gold that leaves words out: all, or those with either or both of their words in the gold")
-      ->check(one_of({"all", "either", "both"}))
-      ->type_name("NAME")
-      ->needs(gold);
+  add_judged_links(sub, "--aer-judge", options.judged, gold);
   sub.add_option("--source", options.source, "Source sentences, to refuse links beyond their words")->type_name("FILE")->needs(gold);
   sub.add_option("--target", options.target, "Target sentences, likewise")->type_name("FILE")->needs(gold);
 }

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gold_format.h"
+#include "gold_options.h"
 #include "lab/bottleneck.h"
 #include "lab/compare.h"
 #include "lab/gradient.h"
@@ -15,11 +15,18 @@ namespace jumok {
 namespace {
 
 // Own text instead of a task.
-void add_files(CLI::App& sub, LabFiles& files) {
-  sub.add_option("--source", files.source, "Own source sentences to train on, with the three below (default: a task)")->type_name("FILE");
+void add_files(CLI::App& sub, TrainingPlan& plan) {
+  LabFiles& files = plan.files;
+  CLI::Option* source =
+      sub.add_option("--source", files.source, "Own source sentences to train on, with the three below (default: a task)")->type_name("FILE");
   sub.add_option("--target", files.target, "Their translations, line by line")->type_name("FILE");
   sub.add_option("--test-source", files.test_source, "Source sentences held back")->type_name("FILE");
   sub.add_option("--test-target", files.test_target, "Their translations")->type_name("FILE");
+  sub.add_option("--subwords", plan.subwords, "Kind of subword model for own text")
+      ->check(one_of({"unigram", "bpe", "char", "word"}))
+      ->type_name("NAME")
+      ->needs(source);
+  sub.add_option("--vocabulary", plan.vocabulary, "Pieces of it at most")->check(whole(8, 1000000))->type_name("N")->needs(source);
 }
 
 void add_gold(CLI::App& sub, LabFiles& files) {
@@ -27,6 +34,7 @@ void add_gold(CLI::App& sub, LabFiles& files) {
       sub.add_option("--gold", files.gold, "True word links of the test sentences, for the alignment error rate (default: none)")
           ->type_name("FILE");
   add_gold_format(sub, files.gold_format, gold);
+  add_judged_links(sub, "--gold-judge", files.judged, gold);
 }
 
 // A task by its name.
@@ -53,7 +61,7 @@ void add_budget(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const 
 // All of a plan with one task.
 void add_plan(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const std::string& updates_help, const std::string& full) {
   add_task(sub, plan.task);
-  add_files(sub, plan.files);
+  add_files(sub, plan);
   add_gold(sub, plan.files);
   add_budget(sub, plan, least_updates, updates_help);
   sub.add_option("--test-pairs", plan.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
@@ -86,7 +94,7 @@ void add_bottleneck(CLI::App& lab, Command& command) {
       lab, command, "bottleneck", "Quality against the length of the source, with attention and without", run_bottleneck,
       [](CLI::App& sub, BottleneckOptions& o) {
         sub.add_option("--lengths", o.lengths, "Lengths of copy and reverse, comma-separated")->delimiter(',')->check(whole(1, 1000));
-        add_files(sub, o.files);
+        add_files(sub, o);
         sub.add_option("--bins", o.bins,
                        "Of own text: upper ends of the ranges of source words, rising, comma-separated (default: five ranges with about as "
                        "many test lines each)")

@@ -95,7 +95,7 @@ double Progress::seconds() const { return std::chrono::duration<double>(Clock::n
 
 // "42%  1234/2900 updates  3.4 updates/s  8:10 left", as far as these are known.
 std::string Progress::figures(double done) const {
-  const double passed = seconds(), work = done - options_.start;
+  const double passed = seconds(), work = done - start_;
   std::string line;
   if (options_.total > 0) append(line, fmt::format("{:3.0f}%", std::floor(std::clamp(100 * done / options_.total, 0.0, 100.0))));
   if (!options_.unit.empty()) {
@@ -105,6 +105,11 @@ std::string Progress::figures(double done) const {
   }
   if (options_.total > done && work > 0) append(line, format_duration((options_.total - done) * passed / work) + " left");
   return line;
+}
+
+void Progress::resume(double done) {
+  std::lock_guard lock(mutex_);
+  start_ = done;
 }
 
 void Progress::update(double done, std::string_view text) {
@@ -131,7 +136,7 @@ void Progress::finish(double done, std::string_view text) {
   std::lock_guard lock(mutex_);
   clear();
   if (options_.quiet) return;
-  const double passed = seconds(), work = done - options_.start;
+  const double passed = seconds(), work = done - start_;
   std::string line = options_.label;
   if (!options_.unit.empty()) append(line, fmt::format("{} {}", format_count(done), options_.unit));
   line += " in " + format_duration(passed);

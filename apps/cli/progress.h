@@ -14,7 +14,6 @@ struct ProgressOptions {
   std::string label;         // what runs: "train", "translate"
   double total = 0;          // the amount of work in `unit`s; 0 when not known: no bar and no time left then, only count and rate
   std::string unit;          // "lines", "updates"; empty: shares of `total` only, no count and no rate
-  double start = 0;          // where resumed work begins; it does not count for the rate
   double bar_seconds = 0.1;  // on a terminal, redrawn at most this often
   double line_seconds = 10;  // elsewhere, the first line after this time; later ones after a tenth of the time passed, if that is longer
   std::FILE* stream = stderr;
@@ -28,6 +27,9 @@ class Progress {
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+
+  // Work is gone on with: what is `done` by now was done in an earlier run and does not count for rate and time left.
+  void resume(double done);
 
   // `done` of `total` is finished; `text` follows the figures ("loss 3.21"). Cheap when it is too early to show anything.
   void update(double done, std::string_view text = {});
@@ -49,6 +51,7 @@ class Progress {
   bool terminal_;
   Clock::time_point begin_ = Clock::now();
   double next_ = 0;    // seconds since begin_ of the next display
+  double start_ = 0;   // what was done before
   std::string shown_;  // the line on the terminal now; empty: none
   std::mutex mutex_;
 };

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "commands.h"
 #include "jumok/trainer.h"
@@ -90,7 +91,10 @@ int run(Options o) {
   o.train.begin = [&] { guard.emplace(); };
   o.train.stop = &stop_requested;
   o.train.log = [&](LogLevel level, const std::string& text) { bar.note(level == LogLevel::kWarning ? "warning: " + text : text); };
-  o.train.progress = [&](const TrainProgress& p) { show(bar, p); };
+  o.train.progress = [&, resumed = o.train.resume](const TrainProgress& p) mutable {
+    if (std::exchange(resumed, false)) bar.resume(p.fraction);
+    show(bar, p);
+  };
   const TrainResult result = train(o.train);
   const std::string model = o.train.model.string();
   bar.finish(1, ending(result.end));

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 
@@ -247,10 +248,24 @@ void check_folder_place(const fs::path& path) {
   }
 }
 
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void FolderLock::hold(const fs::path& folder, std::string_view work) {
+  if (descriptor_ >= 0) return;
+  descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(std::exchange(descriptor_, -1));
+  fail("{}: another {} is at work in this folder", folder.string(), work);
+}
+
 std::string folder_name(const fs::path& path) {
   std::error_code error;
-  const fs::path whole = fs::absolute(path, error).lexically_normal();
-  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  const fs::path written = fs::absolute(path, error).lexically_normal();
+  const fs::path whole = written.has_filename() ? written : written.parent_path();
+  const fs::path name = whole.filename();
+  return (name == "model" ? whole.parent_path().filename() / name : name).string();
 }
 
 void check_file_place(const fs::path& path) {

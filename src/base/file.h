@@ -39,6 +39,22 @@ class AtomicFile {
 // AtomicFile in one call.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
+// Holds a folder against other holders, of this process or another, for as long as the object lives or its process does; readers are not
+// kept out. A file system without locks gives everybody what they ask for.
+class FolderLock {
+ public:
+  FolderLock() = default;
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  // Does nothing where there is no such folder yet, or one is held already. Error where another holds it, for the same `work`:
+  // "m: another training is at work in this folder".
+  void hold(const std::filesystem::path& folder, std::string_view work);
+
+ private:
+  int descriptor_ = -1;
+};
+
 // Creates a folder and its parents; Error when that cannot be done or something else stands there.
 void make_folder(const std::filesystem::path& path);
 
@@ -47,7 +63,8 @@ void make_folder(const std::filesystem::path& path);
 void check_folder_place(const std::filesystem::path& path);
 void check_file_place(const std::filesystem::path& path);
 
-// The name of a folder as its user sees it, however the path is written: "m" for "m", "./m/" and, inside it, ".".
+// The name of a folder as its user sees it, however the path is written: "m" for "m", "./m/" and, inside it, ".". "model" alone says
+// little, so the folder it is in comes before it: "ko/model".
 std::string folder_name(const std::filesystem::path& path);
 
 // Removes the temporary files that a killed process left in `folder`; those still being written, here or elsewhere, stay.

@@ -17,6 +17,7 @@ std::string entropy_cell(const HeadShape& s) { return fmt::format("{:.2f} of {:.
 
 HeadsResult run_heads(const HeadsOptions& o) {
   check(!o.heads.empty(), "heads: expected a number of heads or more");
+  o.refuse_setting("attention.heads", "the numbers of heads are an option of their own");
   const LabText text = o.text();
   const TrainingBudget budget = o.budget();
   const TrainingGround ground(text, budget, o.run);

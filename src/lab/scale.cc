@@ -184,6 +184,7 @@ void train_both(ScaleResult& r, const ScaleOptions& o, const LabText& text, doub
 
 ScaleResult run_scale(const ScaleOptions& o) {
   check(o.keys >= 1 && o.draws >= 1, "scale: expected at least one key and one draw, found {} and {}", o.keys, o.draws);
+  o.refuse_setting("attention.scale", "one has it, the other has not");
   const LabText text = o.updates > 0 ? o.text() : LabText();  // what is wrong with files is said before the draws
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   const int64_t chunks = (static_cast<int64_t>(o.draws) * (o.run.full ? 50 : 1) + kChunk - 1) / kChunk;

@@ -200,7 +200,7 @@ LabText file_text(const LabFiles& files, int test_lines) {
   check(!text.source.empty() && !text.test_source.empty(), "own text: expected lines to train and to test with, found {} and {}",
         text.source.size(), text.test_source.size());
   if (!files.gold.empty()) text.gold = read_gold(files, text);
-  text.judged = JudgedLinks::kAll;
+  text.judged = files.judged;
   if (test_lines > 0 && text.test_source.size() > static_cast<size_t>(test_lines)) {
     text.test_source.resize(static_cast<size_t>(test_lines));
     text.test_target.resize(static_cast<size_t>(test_lines));

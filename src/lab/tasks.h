@@ -49,8 +49,9 @@ LabText task_text(const TaskOptions& options, int training_pairs, int test_pairs
 // From files of sentences; at most `test_lines` of the test (0: all).
 struct LabFiles {
   std::filesystem::path source, target, test_source, test_target;
-  std::filesystem::path gold;  // true word links of the test lines, all of which are judged; empty: none
+  std::filesystem::path gold;  // true word links of the test lines; empty: none
   GoldFormat gold_format = GoldFormat::kRecognised;
+  JudgedLinks judged = JudgedLinks::kAll;
   bool given() const { return !source.empty() || !target.empty() || !test_source.empty() || !test_target.empty() || !gold.empty(); }
 };
 LabText file_text(const LabFiles& files, int test_lines);

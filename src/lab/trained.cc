@@ -68,9 +68,15 @@ TrainingBudget TrainingPlan::budget() const {
   b.seconds = seconds;
   b.width = run.full && width == kQuickWidth ? kFullWidth : width;
   b.batch_tokens = batch_tokens;
-  if (files.given()) b.subwords = "unigram";
+  if (files.given()) b.subwords = subwords, b.vocabulary = vocabulary;
   b.settings = settings;
   return b;
+}
+
+void TrainingPlan::refuse_setting(std::string_view key, std::string_view instead) const {
+  for (const std::string& setting : settings) {
+    check(setting.substr(0, setting.find('=')) != key, "setting {}: the models that are compared differ in it; {}", setting, instead);
+  }
 }
 
 TrainingGround::TrainingGround(const LabText& text, const TrainingBudget& budget, const LabRun& run)

@@ -31,6 +31,8 @@ struct TrainingBudget {
 struct TrainingPlan {
   Task task = Task::kDates;
   LabFiles files;                                // own text instead of a task
+  std::string subwords = "unigram";              // of own text: unigram | bpe | char | word
+  int vocabulary = 8000;                         // of own text: pieces at most
   int training_pairs = 20000, test_pairs = 300;  // of the task; of own text so many test lines at most
   int64_t updates = 500;                         // of each model; 10 times as many with run.full
   double seconds = 0;                            // of each, instead of updates; 0: updates count
@@ -41,6 +43,8 @@ struct TrainingPlan {
 
   LabText text() const;
   TrainingBudget budget() const;
+  // Error when `key` is among the settings for all models: it is what they differ in. `instead`: where it is chosen.
+  void refuse_setting(std::string_view key, std::string_view instead) const;
 };
 
 struct CurvePoint {

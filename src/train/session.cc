@@ -119,7 +119,6 @@ void take_stored(Session& session, const std::string& where) {
 // What an earlier run left: its parameters must not pass for the new model's, nor its checkpoint be resumed with the new settings. The
 // config goes first: without it the rest is no model.
 void remove_old_run(const fs::path& model) {
-  make_folder(model);
   for (const char* name :
        {"config.json", "model.safetensors", "checkpoint/state.safetensors", "training.html", "joint.spm", "source.spm", "target.spm"}) {
     std::error_code error;

@@ -185,6 +185,8 @@ TrainResult train(const TrainOptions& options) {
   const TrainOptions& o = session.options;
   const Configs& configs = session.configs;
   check_places(o);
+  FolderLock lock;
+  lock.hold(o.model, "training");
   Workers workers(threads_or_cores(o.threads), prepare_model_thread);
   ParallelLines text = read_text(session, o.source, configs.pairs() ? o.target : o.text, session.stored_text);
   const ParallelLines validation_text = read_validation_text(session);  // before the minutes that a vocabulary may take
@@ -199,6 +201,8 @@ TrainResult train(const TrainOptions& options) {
   const std::optional<ValidationSet> validation = make_validation(session, validation_text, subwords, workers);
   say(o, LogLevel::kInfo, fmt::format("{}: {} parameters", o.preset, model->layout().count()));
   if (o.begin) o.begin();
+  make_folder(o.model);
+  lock.hold(o.model, "training");
   if (!o.resume) write_session(session, subwords);
   Trainer trainer({*model, subwords, corpus, validation ? &*validation : nullptr, configs.train, o, workers});
   if (o.resume) write_session(session, subwords);  // only now it is known that the data is what the run began with

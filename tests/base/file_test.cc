@@ -228,6 +228,27 @@ TEST_F(File, ImpossiblePlacesAreKnownBeforehandAndNothingIsMade) {
   fs::permissions(folder_, fs::perms::owner_all);
 }
 
+TEST_F(File, AFolderIsHeldByOne) {
+  fs::create_directory(at("m"));
+  std::optional<FolderLock> first(std::in_place);
+  first->hold(at("m"), "training");
+  first->hold(at("m"), "training");
+  FolderLock second;
+  EXPECT_EQ(error_of(at("m"), [&] { second.hold(at("m"), "training"); }), "another training is at work in this folder");
+  first.reset();
+  second.hold(at("m"), "training");
+  FolderLock third;
+  third.hold(at("none"), "training");
+  EXPECT_THROW(third.hold(at("m"), "training"), Error);
+}
+
+TEST_F(File, AFolderIsCalledAsItsUserSeesIt) {
+  EXPECT_EQ(folder_name(at("m")), "m");
+  EXPECT_EQ(folder_name(at("m/")), "m");
+  EXPECT_EQ(folder_name(at("n/../m/.")), "m");
+  EXPECT_EQ(folder_name(at("ko/model/")), "ko/model");
+}
+
 TEST_F(File, LeftoversGoButNotAFileThatIsBeingWritten) {
   put(at("model.safetensors.jumok-tmp-1-0"), "left by a killed process");
   put(at("other"), "");

@@ -72,6 +72,12 @@ TEST(Lab, HeadsTellTheWidthThatTheyHave) {
   EXPECT_EQ(std::stoi(o.out.substr(row + 6)), 6) << o.out;
 }
 
+TEST(Lab, HeadsRefuseTheirNumberAsASettingOfAll) {
+  const Outcome o = run_jumok("lab heads --set attention.heads=2 --updates 1");
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("setting attention.heads=2: "), std::string::npos) << o.err;
+}
+
 TEST(Lab, ScaleRefusesWhatIsAboutTrainingWhereNothingIsTrained) {
   for (const char* option : {"--source none", "--gold none", "--seconds 1", "--task copy", "--set model.width=16", "--test-pairs 3"}) {
     const Outcome o = run_jumok(std::string("lab scale --widths 4 --draws 1 --updates 0 ") + option);
@@ -95,6 +101,8 @@ TEST(Lab, GoldGoesWithOwnText) {
   EXPECT_EQ(o.status, 1);
   EXPECT_NE(o.err.find("--test-target"), std::string::npos) << o.err;
   EXPECT_EQ(run_jumok("lab compare --gold-format naacl").status, 2);
+  EXPECT_EQ(run_jumok("lab compare --gold-judge both").status, 2);
+  EXPECT_EQ(run_jumok("lab compare --subwords char").status, 2);
 }
 
 TEST(Lab, JsonIsOneObject) {

@@ -99,8 +99,9 @@ TEST(Progress, WorkOfUnknownAmountShowsCountAndRateWithoutPercent) {
 
 TEST(Progress, ResumedWorkDoesNotCountForTheRate) {
   const std::string text =
-      plain_output({.label = "train", .total = 2000000, .unit = "updates", .start = 1000000, .line_seconds = 0}, [](auto& options) {
+      plain_output({.label = "train", .total = 2000000, .unit = "updates", .line_seconds = 0}, [](auto& options) {
         Progress progress(options);
+        progress.resume(1000000);
         progress.update(1000000);
       });
   EXPECT_EQ(text, "train   50%  1.00M/2.00M updates\n");

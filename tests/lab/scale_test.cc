@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "small_plan.h"
 
 namespace jumok {
 namespace {
@@ -74,12 +75,7 @@ TEST(Scale, TheTwoModelsDifferInTheScaleAlone) {
   ScaleOptions o;
   o.widths = {4};
   o.draws = 50;
-  o.updates = 2;
-  o.width = 16;
-  o.batch_tokens = 64;
-  o.training_pairs = 40;
-  o.test_pairs = 3;
-  o.run.threads = 1;
+  make_small(o);
   const ScaleResult r = run_scale(o);
   ASSERT_EQ(r.trained.size(), 2u);
   EXPECT_EQ(r.width, 16);

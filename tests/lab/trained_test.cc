@@ -12,6 +12,7 @@
 #include "lab/compare.h"
 #include "lab/gradient.h"
 #include "lab/heads.h"
+#include "small_plan.h"
 
 namespace jumok {
 namespace {
@@ -76,12 +77,7 @@ TEST(Compare, EveryMechanismOfTheTableIsThere) {
   EXPECT_EQ(all_mechanisms(10).size(), 13u);
   EXPECT_THROW(choose_mechanisms({"luong"}, 10), Error);
   CompareOptions o;
-  o.updates = 2;
-  o.width = 16;
-  o.batch_tokens = 64;
-  o.training_pairs = 40;
-  o.test_pairs = 3;
-  o.run.threads = 1;
+  make_small(o);
   const CompareResult r = run_compare(o);
   ASSERT_EQ(r.rows.size(), 13u);
   for (const CompareRow& row : r.rows) {
@@ -120,17 +116,15 @@ class OwnText : public testing::Test {
     return folder_.path() / name;
   }
   template <typename Options>
-  void make_small(Options& o) const {
+  Options small() const {
+    Options o;
+    make_small(o);
     o.files = files_;
-    o.updates = 2;
-    o.width = 16;
-    o.batch_tokens = 64;
     o.test_pairs = 9;
-    o.run.threads = 1;
+    return o;
   }
   double error_rate(const std::filesystem::path& gold) const {
-    CompareOptions o;
-    make_small(o);
+    auto o = small<CompareOptions>();
     o.only = {"none, initial state", "luong dot"};
     o.files.gold = gold;
     const CompareResult r = run_compare(o);
@@ -157,6 +151,8 @@ TEST_F(OwnText, GoldIsReadInItsFormAndMustFitTheTests) {
   EXPECT_EQ(text.gold[0].sure, (std::vector<AlignmentLink>{{0, 0}}));
   EXPECT_EQ(text.gold[1].possible, (std::vector<AlignmentLink>{{0, 1}}));
   EXPECT_EQ(text.judged, JudgedLinks::kAll);
+  files_.judged = JudgedLinks::kBothAnnotated;
+  EXPECT_EQ(file_text(files_, 5).judged, JudgedLinks::kBothAnnotated);
   files_.gold_format = GoldFormat::kPharaoh;
   EXPECT_THROW(file_text(files_, 5), Error);
   files_.gold_format = GoldFormat::kRecognised;
@@ -169,10 +165,28 @@ TEST_F(OwnText, GoldIsReadInItsFormAndMustFitTheTests) {
   EXPECT_THROW(file_text(alone, 5), Error);
 }
 
+// Forty words of two letters: the more symbols, the more parameters.
+TEST_F(OwnText, IsCutAsAsked) {
+  std::string words;
+  for (int i = 0; i < 40; ++i) {
+    for (int bit = 6; bit >= 0; --bit) words += (i >> bit & 1) != 0 ? 'b' : 'a';
+    words += '\n';
+  }
+  files_.source = files_.target = files_.test_source = files_.test_target = write("words", words);
+  const auto parameters = [&](const std::string& subwords, int vocabulary) {
+    auto o = small<CompareOptions>();
+    o.only = {"luong dot"};
+    o.subwords = subwords;
+    o.vocabulary = vocabulary;
+    return run_compare(o).rows[0].trained.parameters;
+  };
+  const int64_t characters = parameters("char", 8000);
+  EXPECT_LT(characters, parameters("unigram", 12));
+  EXPECT_LT(parameters("unigram", 12), parameters("word", 8000));
+}
+
 TEST_F(OwnText, TheBottlenecksRangesHoldEveryTestLineOnce) {
-  BottleneckOptions o;
-  make_small(o);
-  const BottleneckResult r = run_bottleneck(o);
+  const BottleneckResult r = run_bottleneck(small<BottleneckOptions>());
   ASSERT_EQ(r.parts.size(), 1u);
   for (const BottleneckRow& row : r.parts[0].rows) {
     ASSERT_EQ(row.points.size(), 2u);  // there are two lengths only
@@ -214,12 +228,7 @@ TEST(Bottleneck, EveryMechanismAtEveryLength) {
   BottleneckOptions o;
   o.tasks = {Task::kReverse};
   o.lengths = {2, 4};
-  o.updates = 2;
-  o.width = 16;
-  o.batch_tokens = 64;
-  o.training_pairs = 40;
-  o.test_pairs = 3;
-  o.run.threads = 1;
+  make_small(o);
   const BottleneckResult r = run_bottleneck(o);
   ASSERT_EQ(r.parts.size(), 1u);
   ASSERT_EQ(r.parts[0].rows.size(), 4u);
@@ -291,15 +300,17 @@ TEST(Heads, EntropyAndDivergenceByHand) {
   EXPECT_EQ(alone.mean().divergence, 0);
 }
 
+TEST(Heads, TheirNumberIsNoSettingForAll) {
+  HeadsOptions o;
+  make_small(o);
+  o.settings = {"attention.heads=2"};
+  EXPECT_THROW(run_heads(o), Error);
+}
+
 TEST(Heads, AllHaveTheSameParameters) {
   HeadsOptions o;
   o.heads = {1, 4};
-  o.updates = 2;
-  o.width = 16;
-  o.batch_tokens = 64;
-  o.training_pairs = 40;
-  o.test_pairs = 3;
-  o.run.threads = 1;
+  make_small(o);
   const HeadsResult r = run_heads(o);
   ASSERT_EQ(r.rows.size(), 2u);
   EXPECT_EQ(r.rows[0].trained.parameters, r.rows[1].trained.parameters);

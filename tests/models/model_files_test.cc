@@ -179,6 +179,13 @@ TEST_F(ModelFiles, ADamagedConfigIsRefusedWithTheLineAndColumn) {
   expect_refused(config_path(), {"expected a JSON object, found array"});
 }
 
+TEST_F(ModelFiles, AConfigWithAKeyTwiceIsRefused) {
+  write();
+  const std::string whole = read_file(config_path());
+  put(config_path(), "{\n  \"format_version\": 1," + whole.substr(1));
+  expect_refused(config_path(), {"expected each key once, \"format_version\" stands there twice"});
+}
+
 TEST_F(ModelFiles, FormatVersions) {
   write();
   edit_config([](Json& j) { j["format_version"] = kFormatVersion + 1; });

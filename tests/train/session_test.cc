@@ -118,6 +118,18 @@ TEST_F(Session, ARunThatEndedBeforeItsFirstCheckpointIsSimplyStartedAgain) {
   EXPECT_NE(error_of(o).find("--overwrite"), std::string::npos);
 }
 
+TEST_F(Session, TwoTrainingsDoNotShareAFolder) {
+  TrainOptions o = options("m"), other = options("m");
+  other.overwrite = true;
+  std::string said;
+  o.progress = [&](const TrainProgress&) {
+    if (said.empty()) said = error_of(other);
+  };
+  EXPECT_GT(train(o).updates, 0);
+  EXPECT_NE(said.find("another training is at work in this folder"), std::string::npos) << said;
+  EXPECT_EQ(error_of(other), "");
+}
+
 TEST_F(Session, OverwritingLeavesNothingOfTheOldRunToBeTakenForTheNew) {
   TrainOptions o = options("m");
   train(o);

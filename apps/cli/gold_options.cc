@@ -1,4 +1,4 @@
-#include "gold_format.h"
+#include "gold_options.h"
 
 #include "values.h"
 
@@ -10,6 +10,11 @@ GoldFormat parse_gold_format(const std::string& name) {
   return name == "naacl" ? GoldFormat::kNaacl : GoldFormat::kRecognised;
 }
 
+JudgedLinks parse_judged(const std::string& name) {
+  if (name == "either") return JudgedLinks::kEitherAnnotated;
+  return name == "both" ? JudgedLinks::kBothAnnotated : JudgedLinks::kAll;
+}
+
 }  // namespace
 
 void add_gold_format(CLI::App& sub, GoldFormat& format, CLI::Option* gold) {
@@ -19,6 +24,16 @@ void add_gold_format(CLI::App& sub, GoldFormat& format, CLI::Option* gold) {
       ->check(one_of({"auto", "pharaoh", "naacl"}))
       ->type_name("NAME")
       ->default_str("auto")
+      ->needs(gold);
+}
+
+void add_judged_links(CLI::App& sub, const std::string& name, JudgedLinks& judged, CLI::Option* gold) {
+  sub.add_option_function<std::string>(
+         name, [&judged](const std::string& which) { judged = parse_judged(which); },
+         "Links that count, for gold that leaves words out: all, or those with either or both of their words in the gold")
+      ->check(one_of({"all", "either", "both"}))
+      ->type_name("NAME")
+      ->default_str("all")
       ->needs(gold);
 }
 

@@ -24,7 +24,6 @@ void add_align(CLI::App& app, Command& command);
 void add_score(CLI::App& app, Command& command);
 void add_evaluate(CLI::App& app, Command& command);
 void add_generate(CLI::App& app, Command& command);
-void add_quantize(CLI::App& app, Command& command);
 void add_lab(CLI::App& app, Command& command);
 void add_bench(CLI::App& app, Command& command);
 void add_info(CLI::App& app, Command& command);

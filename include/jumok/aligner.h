@@ -82,12 +82,12 @@ class Aligner {
   int heads() const;   // of each
 
   // For each pair its alignment by forced decoding. A blank side gives no links; a line of more symbols than the model has positions is
-  // cut, with a warning, and the words beyond have no links. The bits of a pair's result depend on no other pair. Throws Error where the
-  // counts differ, where layer or head do not exist, and where a weight is not finite.
+  // cut, with a warning, and the words beyond have no links; so is one whose weights would take more than 1 GB. The bits of a pair's result
+  // depend on no other pair. Throws Error where the counts differ, where layer or head do not exist, and where a weight is not finite.
   std::vector<Alignment> align(std::span<const std::string> sources, std::span<const std::string> targets,
                                const AlignOptions& options = {}) const;
 
-  // For each pair all the weights; of `options` only batch_tokens and first_line count.
+  // For each pair all the weights, of lines cut as above; of `options` only batch_tokens and first_line count.
   std::vector<AttentionMatrices> matrices(std::span<const std::string> sources, std::span<const std::string> targets,
                                           const AlignOptions& options = {}) const;
 

@@ -3,7 +3,7 @@
 //   α_ij = softmax_j(e_ij)              a row with nothing allowed: weights 0, output 0, gradients 0
 //   o_i  = Σ_j α_ij v_j                 Vaswani et al. 2017, "Attention Is All You Need", eq. 1
 // Computed tile by tile with a running softmax (Milakov & Gimelshein 2018; Dao et al. 2022, algorithms 1 and 4): the T × S scores are never
-// stored, forward or backward, and tiles in which no pair is allowed by position are skipped. Letters: B sentences, H query heads, G
+// stored, forward or backward, and tiles in which no pair is allowed (by position, by mask, or by a bias of −inf) are skipped. Letters: B sentences, H query heads, G
 // key/value heads, T queries, S keys, d_k and d_v the widths of a head. Every function is safe to call from several threads at once, and
 // throws jumok::Error, one line, where shapes do not fit.
 //

@@ -64,7 +64,9 @@ class Translator {
   Translator& operator=(Translator&&) noexcept;
 
   // For each line its translations, best first. A blank line gives one empty translation without asking the model; a line of more symbols
-  // than the model has positions is cut, with a warning. The bits of a line's result depend on no other line.
+  // than the model has positions is cut, with a warning. The bits of a line's result depend on no other line. With alignments, the weights of
+  // one line may take 1 GB; words beyond have no links, with a warning. Throws Error for options out of range, and where alignments are asked
+  // of a model without attention over the source or a layer it does not have.
   std::vector<std::vector<Translation>> translate(std::span<const std::string> lines, const TranslateOptions& options = {}) const;
 
   // log P of each target given its source (forced decoding, with the same symbols left out as in the search). `first_line` is the number of
@@ -72,7 +74,8 @@ class Translator {
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line = 1) const;
 
   // One self-contained HTML page with the cross-attention of every layer and head for each pair; `references` is empty or one a pair. Lines
-  // of more symbols than the model has positions are cut there, with a warning.
+  // of more symbols than the model has positions, or than 1 GB of weights a pair has room for, are cut there, with a warning. Throws Error
+  // where the counts differ, and for a model without attention over the source.
   std::string attention_page(const std::string& title, std::span<const std::string> sources, std::span<const std::string> targets,
                              std::span<const std::string> references = {}) const;
 

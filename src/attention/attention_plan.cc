@@ -69,7 +69,7 @@ void check_views(const Problem& p) {
   check_equal(p.v.batch, p.k.batch, "batch entries (as in k)", "v");
   check_equal(p.v.heads, p.k.heads, "heads (as in k)", "v");
   check_equal(p.v.rows, p.k.rows, "rows (S, as in k)", "v");
-  check(p.q.heads == 0 || (p.k.heads > 0 && p.q.heads % p.k.heads == 0),
+  check(p.q.heads == p.k.heads || (p.q.heads > 0 && p.k.heads > 0 && p.q.heads % p.k.heads == 0),
         "attention: expected a multiple of the {} key/value heads of k as heads of q, found {}", p.k.heads, p.q.heads);
 }
 

@@ -123,19 +123,31 @@ std::string read_file(const fs::path& path) {
   return path.extension() == ".gz" ? Gunzip(path, bytes).run() : bytes;
 }
 
-// Where the bytes end up: a symbolic link keeps standing and its target is replaced.
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(fs::path path) : AtomicFile() {  // whole from here on: a throw below cleans up
   std::error_code error;
+  path_ = std::move(path);
   const auto status = fs::status(path_, error);
   if (fs::is_directory(status)) fail("{}: expected a file name, found a directory", path_.string());
-  if (fs::is_symlink(fs::symlink_status(path_, error)) && fs::exists(status)) path_ = fs::canonical(path_, error);
+  follow_links();
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);  // a device or a pipe is written to, never replaced by a file
   } else {
     open_temporary();
+    // Who may read the old file may read the new one, and nobody else.
+    if (descriptor_ >= 0 && fs::exists(status)) (void)::fchmod(descriptor_, static_cast<mode_t>(status.permissions()) & 07777);
   }
   if (descriptor_ < 0) fail("{}: cannot be written: {}", path_.string(), reason());
   if (path_.extension() == ".gz") start_gzip();
+}
+
+// To where the bytes end up: a symbolic link keeps standing, and its target is made or replaced.
+void AtomicFile::follow_links() {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(path_, error)); ++links) {
+    if (links == kMostLinks) fail("{}: expected a file name, found symbolic links that lead to no end", path_.string());
+    path_ = path_.parent_path() / fs::read_symlink(path_, error);
+  }
 }
 
 // A name of its own, held by a lock for as long as it is written: remove_leftovers of this or another process lets it be.

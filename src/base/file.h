@@ -26,6 +26,8 @@ class AtomicFile {
   void commit();
 
  private:
+  AtomicFile() = default;
+  void follow_links();
   void open_temporary();
   void start_gzip();
   void write_raw(const char* bytes, size_t size);

@@ -23,6 +23,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string near_miss(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t kLongest = 100;  // nobody's slip of the pen
+  if (word.size() > kLongest) return "";
   const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
   std::string best;
   size_t best_distance = std::max<size_t>(1, letters / 3) + 1;

@@ -10,10 +10,14 @@ namespace jumok {
 
 Workers::Workers(int threads, std::function<void()> start) : start_(std::move(start)) {
   try {
+    threads_.reserve(static_cast<size_t>(std::max(threads, 1)));
     for (int worker = 0; worker < std::max(threads, 1); ++worker) threads_.emplace_back([this, worker] { loop(worker); });
   } catch (const std::system_error& error) {
     stop();
     fail("expected {} threads, found {} before the system refused: {}", threads, threads_.size(), error.what());
+  } catch (...) {  // memory
+    stop();
+    throw;
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "corpus/catalogue_pairs.h"
 #include "corpus/help_pages.h"
+#include "text/lines.h"
 
 namespace jumok {
 namespace fs = std::filesystem;
@@ -71,14 +72,14 @@ size_t read_in_all(const CorpusReport& report) {
 }
 
 void write_part(const Corpus& corpus, Part part, const fs::path& stem) {
-  std::string source, target;
+  std::vector<std::string> source, target;
   for (size_t i = 0; i < corpus.pairs.size(); ++i) {
     if (corpus.parts[i] != part) continue;
-    source.append(corpus.pairs[i].source).push_back('\n');
-    target.append(corpus.pairs[i].target).push_back('\n');
+    source.push_back(corpus.pairs[i].source);
+    target.push_back(corpus.pairs[i].target);
   }
-  write_file(stem.string() + "." + corpus.report.from, source);
-  write_file(stem.string() + "." + corpus.report.to, target);
+  write_lines(stem.string() + "." + corpus.report.from, source);
+  write_lines(stem.string() + "." + corpus.report.to, target);
 }
 
 }  // namespace

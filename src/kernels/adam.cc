@@ -66,7 +66,7 @@ double SumLanes(float* const* blocks, int count, int64_t begin, int64_t end) {
   return squares;
 }
 
-void Update(const Adam& o, int64_t n, float* parameters, float* m, float* v, float* gradient) {
+void Update(const Adam& o, int64_t n, float* parameters, float* m, float* v, const float* gradient) {
   const F32 d;
   const double step = static_cast<double>(o.step);
   const double correct1 = 1.0 - std::pow(static_cast<double>(o.beta1), step), correct2 = 1.0 - std::pow(static_cast<double>(o.beta2), step);
@@ -82,7 +82,6 @@ void Update(const Adam& o, int64_t n, float* parameters, float* m, float* v, flo
     part.store(d, first, m + c);
     part.store(d, second, v + c);
     part.store(d, hn::NegMulAdd(rate, change, part.load(d, parameters + c)), parameters + c);
-    part.store(d, hn::Zero(d), gradient + c);
   });
 }
 
@@ -99,7 +98,7 @@ double sum_lanes(float* const* blocks, int count, int64_t begin, int64_t end) {
   assert(count >= 1);
   return HWY_DYNAMIC_DISPATCH(SumLanes)(blocks, count, begin, end);
 }
-void adam(const Adam& options, int64_t n, float* parameters, float* m, float* v, float* gradient) {
+void adam(const Adam& options, int64_t n, float* parameters, float* m, float* v, const float* gradient) {
   assert(options.step >= 1);
   HWY_DYNAMIC_DISPATCH(Update)(options, n, parameters, m, v, gradient);
 }

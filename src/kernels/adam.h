@@ -16,7 +16,7 @@ struct Adam {
   float gradient_scale = 1;    // 1/tokens × clip factor, applied to the gradient first
 };
 //   g = scale·gradient;  m = β1 m + (1-β1) g;  v = β2 v + (1-β2) g²;  p -= rate · (m / (1-β1^t)) / (sqrt(v / (1-β2^t)) + ε)
-// over [0, n); the gradient is set to zero for the next update.
-void adam(const Adam& options, int64_t n, float* parameters, float* m, float* v, float* gradient);
+// over [0, n).
+void adam(const Adam& options, int64_t n, float* parameters, float* m, float* v, const float* gradient);
 
 }  // namespace jumok::kernels

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -152,6 +153,8 @@ LengthPoint quality_at(const LabText& text, const std::vector<std::string>& outp
 BottleneckResult run_bottleneck(const BottleneckOptions& o) {
   check(o.files.given() || (!o.lengths.empty() && *std::min_element(o.lengths.begin(), o.lengths.end()) >= 1),
         "bottleneck: expected lengths of 1 or more");
+  check(std::adjacent_find(o.bins.begin(), o.bins.end(), std::greater_equal<>()) == o.bins.end(),
+        "bottleneck: expected ranges that rise, found {}", fmt::join(o.bins, ","));
   std::vector<LabText> texts;
   if (o.files.given()) {
     texts.push_back(file_text(o.files, 0));
@@ -159,7 +162,9 @@ BottleneckResult run_bottleneck(const BottleneckOptions& o) {
     for (const Task task : o.tasks) texts.push_back(text_of(o, task));
   }
   const auto ranges = ranges_of(o, texts.front());
-  const TrainingBudget budget = budget_of(o, o.files.given() ? 0 : ranges.back().second);
+  int longest = 0;
+  for (const auto& range : ranges) longest = std::max(longest, range.second);
+  const TrainingBudget budget = budget_of(o, o.files.given() ? 0 : longest);
   BottleneckResult r{o.files.given(), budget.width, {}};
   const std::vector<Contender> contenders = bottleneck_contenders();
   const double share = 1.0 / static_cast<double>(contenders.size() * texts.size());

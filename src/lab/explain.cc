@@ -98,19 +98,23 @@ void check_found(const ExplainResult& r, const ExplainOptions& o) {
   }
 }
 
-// Source and target as symbols; the target is the given one or the greedy translation.
+// Source and target as symbols; the target is the given one or the greedy translation, as far as there are positions for both.
 SymbolPair pair_of(const LoadedModel& m, const std::string& source, const std::string& target, Workers& workers) {
   SymbolPair pair;
+  const auto longest = static_cast<size_t>(m.config.max_positions) - 1;  // the end symbol has one too
   pair.source = m.subwords.source->encode(source).ids;
   check(!pair.source.empty(), "source \"{}\": expected a sentence", source);
+  check(pair.source.size() <= longest, "source of {} symbols: the model takes {}", pair.source.size(), longest);
   if (!target.empty()) {
     pair.target = m.subwords.target->encode(target).ids;
+    check(pair.target.size() <= longest, "target of {} symbols: the model takes {}", pair.target.size(), longest);
     return pair;
   }
   DecodeOptions options;
   options.search = translation_search();
   options.search.beam = 1;
   pair.target = decode(*m.model, m.parameters->data(), {pair.source}, options, workers).front().front().tokens;
+  pair.target.resize(std::min(pair.target.size(), longest));
   return pair;
 }
 

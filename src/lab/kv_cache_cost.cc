@@ -21,12 +21,12 @@ namespace {
 constexpr int32_t kSymbol = 5;  // any: time does not depend on it
 constexpr int64_t kBytes = sizeof(float);
 
-ModelConfig config_of(const std::string& preset, int vocabulary, int length) {
+ModelConfig config_of(const std::string& preset, int vocabulary, int longest) {
   ModelConfig c = model_preset(preset);
   check(c.architecture != Architecture::kRnn,
         "kv-cache: preset {}: expected a Transformer or a language model; a recurrent decoder has no cache", preset);
   c.source_vocabulary = c.target_vocabulary = vocabulary;
-  c.max_positions = std::max(c.max_positions, length + 1);
+  c.max_positions = std::max(c.max_positions, longest + 1);
   return c;
 }
 
@@ -196,7 +196,7 @@ KvCacheResult run_kv_cache(const KvCacheOptions& o) {
   const int length = o.run.full ? std::max(o.length, 1024) : o.length;
   check(length >= 32 && length <= 65536 && o.source_length >= 1 && o.passes >= 1,
         "kv-cache: expected a length of 32 to 65536, a source and a pass or more, found {}, {}, {}", length, o.source_length, o.passes);
-  const auto model = make_model(config_of(o.preset, o.vocabulary, length));
+  const auto model = make_model(config_of(o.preset, o.vocabulary, std::max(length, o.source_length)));
   KvCacheResult r;
   r.preset = o.preset;
   r.layers = model->config().decoder_layers;

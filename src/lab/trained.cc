@@ -132,11 +132,13 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
 int64_t TrainingGround::activation_bytes(const fs::path& folder) const {
   const LoadedModel m = load_model(folder);
   TrainConfig config = training_preset(m.config.architecture);
+  train_settings(config, m.config.architecture).from_json(m.training.at("settings"), folder.string());
   config.lanes = 1;
   Workers workers(1, prepare_model_thread);
   const size_t lines = std::min(text_.source.size(), static_cast<size_t>(budget_.batch_tokens) / 4 + 1);
   const ParallelCorpus corpus = ParallelCorpus::build(
-      {std::span(text_.source).first(lines), std::span(text_.target).first(lines), *m.subwords.source, *m.subwords.target}, {}, &workers);
+      {std::span(text_.source).first(lines), std::span(text_.target).first(lines), *m.subwords.source, *m.subwords.target},
+      {config.max_length, false}, &workers);
   std::vector<int32_t> batch;
   for (int64_t i = 0, tokens = 0; i < corpus.size() && tokens < budget_.batch_tokens; ++i) {
     batch.push_back(static_cast<int32_t>(i));

@@ -26,14 +26,17 @@ std::string describe_damage(const fs::path& path, std::string_view text, const J
   return fmt::format("{}: line {}, column {}: expected a JSON object: {}", path.string(), line, column, dash == what.npos ? what : what.substr(dash + 3));
 }
 
-// Refuses a key that stands twice in an object, of which the parser would keep the last without a word.
-Json::parser_callback_t each_key_once(const fs::path& path) {
-  return [&path, open = std::vector<std::set<std::string>>()](int, Json::parse_event_t event, Json& parsed) mutable {
+// Refuses what the parser would take without a word: a key that stands twice in an object, of which it keeps the last, and values within
+// values so deep that copying them overflows the stack.
+Json::parser_callback_t strictly(const fs::path& path) {
+  return [&path, open = std::vector<std::set<std::string>>()](int depth, Json::parse_event_t event, Json& parsed) mutable {
+    constexpr int kDeepest = 16;
+    check(depth <= kDeepest, "{}: expected values at most {} deep", path.string(), kDeepest);
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key) {
       const auto key = parsed.get<std::string>();
-      check(open.back().insert(key).second, "{}: expected each key once, \"{}\" stands there twice", path.string(), key);
+      check(open.back().insert(key).second, "{}: expected each key once, \"{:.100}\" stands there twice", path.string(), key);
     }
     return true;
   };
@@ -42,11 +45,13 @@ Json::parser_callback_t each_key_once(const fs::path& path) {
 Json parse_config(const fs::path& path) {
   const std::string text = read_file(path);
   try {
-    const Json config = Json::parse(text, each_key_once(path));
+    const Json config = Json::parse(text, strictly(path));
     check(config.is_object(), "{}: expected a JSON object, found {}", path.string(), config.type_name());
     return config;
   } catch (const Json::parse_error& e) {
     fail("{}", describe_damage(path, text, e));
+  } catch (const Json::exception& e) {  // a number beyond all numbers
+    fail("{}: expected a JSON object: {}", path.string(), e.what());
   }
 }
 

@@ -58,7 +58,7 @@ void Settings::set(std::string_view key, std::string_view value, std::string_vie
   std::vector<std::string> keys;
   for (const Setting& s : all_) keys.push_back(s.key);
   const std::string near = near_miss(key, keys);
-  fail("{}: there is no setting \"{}\"{}", where, key, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  fail("{}: there is no setting \"{:.100}\"{}", where, key, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
 }
 
 void Settings::set_assignment(std::string_view assignment, std::string_view where) {

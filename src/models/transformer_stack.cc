@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "autograd/embedding.h"
-#include "nn/positions.h"
 
 namespace jumok {
 
@@ -20,9 +19,9 @@ TransformerRows transformer_rows(const PackedRows& rows, std::span<const uint32_
   return {rows, {static_cast<float>(rates.rows), k}, {static_cast<float>(rates.attention), k}};
 }
 
-std::shared_ptr<const std::vector<float>> position_table(const ModelConfig& config) {
+std::shared_ptr<const Sinusoids> position_table(const ModelConfig& config) {
   if (config.positions != Positions::kSinusoidal) return nullptr;
-  return std::make_shared<const std::vector<float>>(sinusoidal_positions(config.max_positions, config.width));
+  return std::make_shared<const Sinusoids>(config.max_positions, config.width);
 }
 
 Variable SymbolEmbedding::operator()(Context& context, const TransformerRows& rows) const {
@@ -32,10 +31,7 @@ Variable SymbolEmbedding::operator()(Context& context, const TransformerRows& ro
   in.position = rows.rows.position;
   in.scale = std::sqrt(static_cast<float>(table.columns));
   in.learned_positions = positions;
-  if (sinusoids != nullptr) {
-    const int64_t width = table.columns, count = static_cast<int64_t>(sinusoids->size()) / width;
-    in.fixed_positions = {const_cast<float*>(sinusoids->data()), count, width, width};
-  }
+  if (sinusoids != nullptr) in.fixed_positions = sinusoids->table();
   in.dropout = context.next_dropout(rows.dropout.row_keys, rows.dropout.rate);
   return embedding(context, in);
 }

@@ -11,6 +11,7 @@
 #include "data/packed.h"
 #include "models/config.h"
 #include "nn/feed_forward.h"
+#include "nn/positions.h"
 
 namespace jumok {
 
@@ -34,14 +35,14 @@ TransformerRows transformer_rows(const PackedRows& rows, std::span<const uint32_
 
 // x = E[id] · √D + position (§3.4, §3.5), with learned, fixed or no positions.
 struct SymbolEmbedding {
-  Parameter table;                                      // E, [V, D]
-  Parameter positions;                                  // [P, D] when learned
-  std::shared_ptr<const std::vector<float>> sinusoids;  // [P, D] when fixed
+  Parameter table;                             // E, [V, D]
+  Parameter positions;                         // [P, D] when learned
+  std::shared_ptr<const Sinusoids> sinusoids;  // when fixed
 
   Variable operator()(Context& context, const TransformerRows& rows) const;  // [N, D]
 };
 // The sinusoids of a config; null where its positions are of another kind.
-std::shared_ptr<const std::vector<float>> position_table(const ModelConfig& config);
+std::shared_ptr<const Sinusoids> position_table(const ModelConfig& config);
 
 // A decoder layer of the encoder-decoder has cross-attention; an encoder's and a language model's have none (§3.1).
 struct TransformerLayer {

@@ -31,13 +31,6 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
-std::vector<std::string> LineReader::next_lines(size_t count) {
-  std::vector<std::string> lines;
-  std::string line;
-  while (lines.size() < count && next(line)) lines.push_back(std::move(line));
-  return lines;
-}
-
 void LineReader::report() {
   if (changed_ == 0 || !sink_) return;
   sink_(LogLevel::kWarning,

@@ -23,8 +23,6 @@ class LineReader {
 
   // The next line; false at the end. Throws Error where the stream cannot be read on.
   bool next(std::string& line);
-  // Up to `count` lines; fewer only at the end, none after it.
-  std::vector<std::string> next_lines(size_t count);
   // Lines given out so far: the number (from 1) of the last one.
   int64_t line_number() const { return number_; }
 

@@ -205,6 +205,7 @@ void write_session(Session& session, const SubwordPair& subwords) {
     store_texts(o, session.configs.pairs(), session.stored);
     if (session.stored == before) return;
   } else {
+    check_unused(o);  // still: another training may have ended there since
     remove_old_run(o.model);
     session.stored = stored_options(o, session.configs);
   }

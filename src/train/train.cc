@@ -174,6 +174,8 @@ void check_places(const TrainOptions& o) {
   if (o.log_json.empty()) return;
   std::error_code ignored;
   const fs::path log_folder = fs::absolute(o.log_json).lexically_normal().parent_path();
+  check(fs::weakly_canonical(o.log_json, ignored) != fs::weakly_canonical(o.model / "training.jsonl", ignored),
+        "{}: expected another file, the run's own events stand there", o.log_json.string());
   const bool in_model = log_folder == (fs::absolute(o.model) / "").lexically_normal().parent_path();
   if (!in_model || fs::exists(log_folder, ignored)) check_file_place(o.log_json);
 }

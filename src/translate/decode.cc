@@ -13,6 +13,8 @@ namespace {
 // However short, a sentence takes a cache slot and a row of logits for each hypothesis: it counts at least so many symbols, or a list of
 // single words would want gigabytes.
 constexpr int64_t kFewestRows = 16;
+// Cache and logits are a hypothesis' each: of a wider beam than this, batches are smaller in proportion.
+constexpr int64_t kWideBeam = 8;
 
 std::vector<std::vector<Hypothesis>> search_batch(const EncoderDecoder& model, const float* parameters, const PackedRows& source,
                                                   const SearchOptions& options) {
@@ -56,7 +58,8 @@ std::vector<std::vector<int32_t>> decoding_batches(const std::vector<std::vector
 std::vector<std::vector<Hypothesis>> decode(const EncoderDecoder& model, const float* parameters,
                                             const std::vector<std::vector<int32_t>>& sources, const DecodeOptions& options,
                                             Workers& workers) {
-  const auto batches = decoding_batches(sources, options.batch_tokens);
+  const int64_t tokens = options.batch_tokens * kWideBeam / std::max<int64_t>(options.search.beam, kWideBeam);
+  const auto batches = decoding_batches(sources, tokens);
   std::vector<std::vector<Hypothesis>> results(sources.size());
   workers.run(static_cast<int>(batches.size()), [&](int b, int) {
     std::vector<std::vector<int32_t>> batch;

@@ -12,7 +12,7 @@ namespace jumok {
 
 struct DecodeOptions {
   SearchOptions search;
-  int64_t batch_tokens = 2048;  // source symbols of a batch; a longer source is a batch of its own
+  int64_t batch_tokens = 2048;  // source symbols of a batch, fewer with a beam above 8; a longer source is a batch of its own
 };
 
 // n-best lists of `sources` (ids without end symbol, none empty), [sources]. A source's result depends neither on the batches nor on the

@@ -99,6 +99,7 @@ struct Translator::Inside {
 
   void translate(Request& request) const;
   std::vector<int32_t> aligned_target(const Request& request, size_t k, const Hypothesis& hypothesis) const;
+  void cut_for_alignment(Request& request) const;
   void add_alignments(Request& request) const;
   std::vector<SymbolPair> pairs(std::span<const std::string> sources, std::span<const std::string> targets, const Naming& naming) const;
   AttentionExample example(const SymbolPair& pair, Forced& forced) const;
@@ -106,10 +107,7 @@ struct Translator::Inside {
 
 void Translator::Inside::translate(Request& r) const {
   r.results.assign(r.lines.size(), std::vector<Translation>(1));
-  Naming naming{"line", r.options.first_line, true};
-  // Room for a translation of twice the symbols; the attention's heads are at most those of the configuration.
-  if (r.options.alignments) naming.max_symbols = longest_aligned(2 * model.config.heads);
-  std::vector<Encoded> encoded = encode(*model.subwords.source, r.lines, naming);
+  std::vector<Encoded> encoded = encode(*model.subwords.source, r.lines, {"line", r.options.first_line, true});
   std::vector<std::vector<int32_t>> sources;
   for (size_t i = 0; i < r.lines.size(); ++i) {
     if (encoded[i].ids.empty()) continue;
@@ -133,6 +131,20 @@ void Translator::Inside::translate(Request& r) const {
   if (r.options.alignments) add_alignments(r);
 }
 
+// Sources cut, after the search, to what memory is kept for the weights of: room for a translation of twice the symbols; the attention's
+// heads are at most those of the configuration.
+void Translator::Inside::cut_for_alignment(Request& r) const {
+  const auto most = static_cast<size_t>(longest_aligned(2 * model.config.heads));
+  for (size_t k = 0; k < r.asked.size(); ++k) {
+    Encoded& source = r.encoded[k];
+    if (source.ids.size() <= most) continue;
+    log.warn(fmt::format("line {}: {} symbols, memory is kept for the weights of {}: the rest has no links",
+                         r.options.first_line + r.asked[k], source.ids.size(), most));
+    source.ids.resize(most);
+    source.word.resize(most);
+  }
+}
+
 // The symbols of an output that its alignment is about: those that forced decoding, which feeds the start symbol too, has positions for
 // (only an output cut at the last one has more), and memory the weights of (--max-length may allow far more than the source has).
 std::vector<int32_t> Translator::Inside::aligned_target(const Request& r, size_t k, const Hypothesis& h) const {
@@ -147,6 +159,7 @@ std::vector<int32_t> Translator::Inside::aligned_target(const Request& r, size_t
 }
 
 void Translator::Inside::add_alignments(Request& r) const {
+  cut_for_alignment(r);
   std::vector<SymbolPair> pairs;
   std::vector<std::pair<size_t, size_t>> places;  // of each: number among those asked, place in the list
   for (size_t k = 0; k < r.asked.size(); ++k) {

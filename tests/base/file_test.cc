@@ -198,6 +198,28 @@ TEST_F(File, ASymbolicLinkKeepsStanding) {
   EXPECT_EQ(get(at("target")), "new");
 }
 
+TEST_F(File, ASymbolicLinkToNothingKeepsStandingAndItsTargetIsMade) {
+  fs::create_directory(at("folder"));
+  fs::create_symlink("folder/second", at("first"));
+  fs::create_symlink("target", at("folder/second"));
+  write_file(at("first"), "new");
+  EXPECT_TRUE(fs::is_symlink(at("first")));
+  EXPECT_TRUE(fs::is_symlink(at("folder/second")));
+  EXPECT_EQ(get(at("folder/target")), "new");
+  fs::create_symlink("round", at("round"));
+  EXPECT_NE(error_of(at("round"), [&] { write_file(at("round"), "new"); }), "");
+  EXPECT_TRUE(fs::is_symlink(at("round")));
+}
+
+// A text that only its owner may read does not become everybody's by being written anew.
+TEST_F(File, AFileThatIsReplacedKeepsItsPermissions) {
+  put(at("private"), "old");
+  fs::permissions(at("private"), fs::perms::owner_read | fs::perms::owner_write);
+  write_file(at("private"), "new");
+  EXPECT_EQ(get(at("private")), "new");
+  EXPECT_EQ(fs::status(at("private")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
 TEST_F(File, FoldersAreMadeWithParentsOrRefused) {
   make_folder(at("a/b/c"));
   make_folder(at("a/b/c"));

@@ -31,7 +31,6 @@ TEST_P(AdamTest, ThreeStepsOfPyTorch) {
   for (int64_t step = 1; step <= 3; ++step) {
     std::vector<float> g(golden::adam_gradients.begin() + 4 * (step - 1), golden::adam_gradients.begin() + 4 * step);
     adam({.rate = 1e-2f, .step = step, .gradient_scale = 0.5f}, 4, p.data(), m.data(), v.data(), g.data());
-    EXPECT_EQ(g, std::vector<float>(4, 0.0f)) << "the gradient is cleared";
   }
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(p[i], golden::adam_end[i], 1e-6);
 }
@@ -56,7 +55,6 @@ TEST_P(AdamTest, AgreesWithTheDefinition) {
     EXPECT_TRUE(close(row(fast.v), row(slow.v), 8 * kEpsilon, 0));
     // m / sqrt(v) may be hundreds where v is small; the step is a hundredth of it.
     EXPECT_TRUE(close(row(fast.p), row(slow.p), 8 * kEpsilon, 32 * kEpsilon));
-    EXPECT_EQ(fast.g, slow.g);
   }
 }
 

@@ -61,6 +61,15 @@ TEST(Explain, TwoSentencesStandSideBySideAndAgreeWhereTheyAreTheSame) {
   EXPECT_EQ(report.sections[0].tables[0].header.size(), 7u);
 }
 
+TEST(Explain, WhatTheModelHasNoPositionsForIsRefusedInOneLine) {
+  std::string digits = "5";
+  for (int i = 1; i < 2000; ++i) digits += " 5";
+  EXPECT_NE(message(options({digits})).find("source of 2000 symbols: the model takes "), std::string::npos) << message(options({digits}));
+  ExplainOptions o = options({"5"});
+  o.target = digits;
+  EXPECT_NE(message(o).find("target of 2000 symbols: the model takes "), std::string::npos) << message(o);
+}
+
 TEST(Explain, WhatTheModelDoesNotHaveIsSaidInOneLine) {
   ExplainOptions o = options({"5 8 0 1"});
   o.attention = "encoder.layers.9.self_attention";

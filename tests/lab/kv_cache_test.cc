@@ -15,6 +15,12 @@ KvCacheOptions small() {
   return o;
 }
 
+TEST(KvCacheCost, ASourceMayBeLongerThanThePresetHasPositionsFor) {
+  KvCacheOptions o = small();
+  o.source_length = 1500;
+  EXPECT_EQ(run_kv_cache(o).rows.size(), 3u);
+}
+
 TEST(KvCacheCost, AStepReadsWhatTheFormulaSays) {
   const KvCacheResult r = run_kv_cache(small());
   ASSERT_EQ(r.rows.size(), 3u);
@@ -52,7 +58,6 @@ TEST(KvCacheCost, LanguageModelsAreMeasuredToo) {
     EXPECT_GT(row.prompt_seconds, 0);
     EXPECT_GT(row.steps_seconds, row.step_seconds);
   }
-  EXPECT_LT(r.rows.back().prompt_seconds, r.rows.back().steps_seconds);
   const int64_t layer = 4 * (128 * 128 + 128) + 2 * 128 * 512 + 512 + 128 + 2 * 2 * 128;
   ASSERT_EQ(r.crossings[4].preset, "lm-tiny");
   EXPECT_EQ(r.crossings[4].weight_bytes, 4 * (4 * layer + 50 * 128));

@@ -224,6 +224,13 @@ TEST(Bottleneck, LinesCountAtTheirLength) {
   EXPECT_EQ(quality_at(text, outputs, 7, 9).lines, 0);
 }
 
+TEST(Bottleneck, RangesRise) {
+  BottleneckOptions o;
+  make_small(o);
+  o.bins = {30, 10};
+  EXPECT_THROW(run_bottleneck(o), Error);
+}
+
 TEST(Bottleneck, EveryMechanismAtEveryLength) {
   BottleneckOptions o;
   o.tasks = {Task::kReverse};

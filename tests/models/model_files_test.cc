@@ -186,6 +186,29 @@ TEST_F(ModelFiles, AConfigWithAKeyTwiceIsRefused) {
   expect_refused(config_path(), {"expected each key once, \"format_version\" stands there twice"});
 }
 
+// Copying such a value overflows the stack; a number beyond all numbers is no parse error to the parser.
+TEST_F(ModelFiles, AConfigOfDeepOrEndlessValuesIsRefused) {
+  write();
+  const std::string whole = read_file(config_path());
+  const auto with = [&](const std::string& value) { return "{\n  \"more\": " + value + "," + whole.substr(1); };
+  put(config_path(), with(std::string(100000, '[') + std::string(100000, ']')));
+  expect_refused(config_path(), {"at most 16 deep"});
+  put(config_path(), with("1e999"));
+  expect_refused(config_path(), {"expected a JSON object"});
+}
+
+TEST_F(ModelFiles, AnUnknownSettingOfAnyLengthIsRefusedInALineThatCanBeRead) {
+  write();
+  edit_config([](Json& j) { j["model"][std::string(10000000, 'x')] = 1; });
+  try {
+    load_model(config_path().parent_path());
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_LT(std::string(e.what()).size(), 1000u);
+    EXPECT_NE(std::string(e.what()).find("there is no setting"), std::string::npos);
+  }
+}
+
 TEST_F(ModelFiles, FormatVersions) {
   write();
   edit_config([](Json& j) { j["format_version"] = kFormatVersion + 1; });
@@ -319,6 +342,7 @@ TEST_F(ModelFiles, AHugeConfigIsRefusedWithoutItsMemory) {
     j["model"]["encoder.layers"] = j["model"]["decoder.layers"] = 64;
     j["model"]["model.width"] = 4096;
     j["model"]["feed-forward.width"] = 65536;
+    j["model"]["positions.max"] = 65536;
   });
   expect_refused(weights(), {"expected shape"});
 }

@@ -99,22 +99,6 @@ TEST_F(LinesTest, LinesOfAnyLengthAreWhole) {
   EXPECT_TRUE(log_.warnings.empty());
 }
 
-TEST_F(LinesTest, AnyChunkSizeGivesTheSameLines) {
-  std::string bytes;
-  for (int i = 0; i < 1000; ++i) bytes += "line " + std::to_string(i) + "\n";
-  const auto whole = lines_of(bytes);
-  ASSERT_EQ(whole.size(), 1000u);
-  for (const size_t chunk : {1, 10, 999, 1000, 5000}) {
-    std::istringstream stream(bytes);
-    LineReader reader(stream, "standard input");
-    Lines all;
-    for (auto lines = reader.next_lines(chunk); !lines.empty(); lines = reader.next_lines(chunk))
-      all.insert(all.end(), lines.begin(), lines.end());
-    EXPECT_EQ(all, whole) << chunk;
-    EXPECT_EQ(reader.line_number(), 1000);
-  }
-}
-
 // A pipe: what was written must be readable before the stream ends.
 TEST_F(LinesTest, AStreamGivesEachLineAsItArrives) {
   std::stringstream pipe;

@@ -253,6 +253,8 @@ TEST_F(Session, PlacesThatCannotBeWrittenAreRefusedBeforeAnyTextIsRead) {
   EXPECT_NE(error_of(o).find("none/log: cannot be written"), std::string::npos) << error_of(o);
   o.log_json = folder_;
   EXPECT_NE(error_of(o).find("found a directory"), std::string::npos) << error_of(o);
+  o.log_json = o.model / "training.jsonl";
+  EXPECT_NE(error_of(o).find("expected another file"), std::string::npos);
   TrainOptions inside = options("new");
   inside.log_json = inside.model / "log";  // the folder is made by the run
   EXPECT_EQ(train(inside).updates, 4);

@@ -237,16 +237,7 @@ TEST(Aligner, ManyPairsAreTheSameInAnyCompanyAndWithAnyThreads) {
 
 TEST(Aligner, AModelWithoutAttentionIsRefusedInOneLine) {
   TemporaryFolder folder;
-  write_tiny_model(folder.path());  // for its subwords
-  ModelConfig config = model_preset("rnn-none");
-  const SubwordPair subwords = read_subwords(folder.path());
-  config.width = config.rnn.encoder_width = 8;
-  config.source_vocabulary = config.target_vocabulary = subwords.source->size();
-  const auto model = make_model(config);
-  std::vector<float> block(model->layout().size());
-  model->layout().initialise(block.data(), 1);
-  write_config(folder.path(), config, subwords, {});
-  write_parameters(folder.path() / "model.safetensors", model->layout(), block.data());
+  write_tiny_recurrent_model(folder.path(), "rnn-none");
   EXPECT_EQ(message_of([&] { Aligner{folder.path()}; }),
             folder.path().string() + ": this model has no attention over the source: it cannot align");
 }
@@ -263,15 +254,7 @@ TEST(Aligner, DamagedParametersAreSaidInsteadOfLinks) {
 
 TEST(Aligner, TheHeadsAreThoseTheMechanismHas) {
   TemporaryFolder folder;
-  write_tiny_model(folder.path());
-  ModelConfig config = model_preset("rnn-luong-general");
-  const SubwordPair subwords = read_subwords(folder.path());
-  config.source_vocabulary = config.target_vocabulary = subwords.source->size();
-  const auto model = make_model(config);
-  std::vector<float> block(model->layout().size());
-  model->layout().initialise(block.data(), 1);
-  write_config(folder.path(), config, subwords, {});
-  write_parameters(folder.path() / "model.safetensors", model->layout(), block.data());
+  write_tiny_recurrent_model(folder.path(), "rnn-luong-general");
   const Aligner aligner(folder.path(), {.threads = 1});
   EXPECT_EQ(aligner.layers(), 1);
   EXPECT_EQ(aligner.heads(), 1);

@@ -267,6 +267,25 @@ TEST_F(TranslatorLaws, TheLongestPossibleTranslationIsAlignedToo) {
   EXPECT_GT(longest, 0) << "no translation reached the limit: the case is not tested";
 }
 
+// 11 583 symbols and their end are the most whose weights, with as many for twice the symbols, take 1 GB.
+TEST(TranslatorMemory, AskingForTheAlignmentOfALongLineDoesNotChangeItsTranslation) {
+  TemporaryFolder folder;
+  write_tiny_recurrent_model(folder.path(), "rnn-luong-dot");
+  std::vector<std::string> messages;
+  TranslatorOptions options;
+  options.log = [&](LogLevel, const std::string& text) { messages.push_back(text); };
+  const Translator translator(folder.path(), options);
+  TranslateOptions search{.beam = 1, .max_length = 3};
+  const std::vector<std::string> line = {repeated("cat", 13000)};
+  const std::vector<std::string> plain = {translator.translate(line, search)[0][0].text};
+  EXPECT_TRUE(messages.empty());
+  search.alignments = true;
+  const Translation aligned = translator.translate(line, search)[0][0];
+  EXPECT_EQ(aligned.text, plain[0]);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_NE(messages[0].find("memory is kept for the weights of 11584: the rest has no links"), std::string::npos) << messages[0];
+}
+
 TEST_F(TranslatorLaws, ThePageShowsTheWordsAndAsksNoNetwork) {
   const std::string page = one_->attention_page("Test <page>", std::vector<std::string>{"The cat sits", ""},
                                                 std::vector<std::string>{"A dog & a horse", ""}, std::vector<std::string>{"reference", ""});

@@ -56,16 +56,11 @@ const std::vector<std::string>& sample_sentences() {
 
 namespace {
 
-void write_random_model(ModelConfig config, const fs::path& folder, int positions, uint64_t seed) {
+void write_random_model(ModelConfig config, const fs::path& folder, uint64_t seed) {
   SubwordOptions subword_options;
   subword_options.vocabulary = 90;
   SubwordPair subwords;
   subwords.source = subwords.target = std::make_shared<const Subwords>(Subwords::train(sample_sentences(), subword_options));
-  config.decoder_layers = 2;
-  config.width = 16;
-  config.heads = 2;
-  config.feed_forward_width = 24;
-  config.max_positions = positions;
   config.source_vocabulary = config.target_vocabulary = subwords.source->size();
   const auto model = make_model(config);
   std::vector<float> block(model->layout().size());
@@ -75,16 +70,31 @@ void write_random_model(ModelConfig config, const fs::path& folder, int position
   write_parameters(folder / "model.safetensors", model->layout(), block.data());
 }
 
+ModelConfig tiny_transformer(Architecture architecture, int positions) {
+  ModelConfig config = empty_config(architecture);
+  if (architecture == Architecture::kTransformer) config.encoder_layers = 2;
+  config.decoder_layers = 2;
+  config.width = 16;
+  config.heads = 2;
+  config.feed_forward_width = 24;
+  config.max_positions = positions;
+  return config;
+}
+
 }  // namespace
 
 void write_tiny_model(const fs::path& folder, int positions, uint64_t seed) {
-  ModelConfig config;
-  config.encoder_layers = 2;
-  write_random_model(config, folder, positions, seed);
+  write_random_model(tiny_transformer(Architecture::kTransformer, positions), folder, seed);
 }
 
 void write_tiny_language_model(const fs::path& folder, int positions, uint64_t seed) {
-  write_random_model(empty_config(Architecture::kLanguageModel), folder, positions, seed);
+  write_random_model(tiny_transformer(Architecture::kLanguageModel, positions), folder, seed);
+}
+
+void write_tiny_recurrent_model(const fs::path& folder, const std::string& preset) {
+  ModelConfig config = model_preset(preset);
+  config.width = 8;
+  write_random_model(config, folder, 1);
 }
 
 std::vector<std::string> random_lines(int count, int longest, uint64_t seed) {

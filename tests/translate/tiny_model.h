@@ -28,6 +28,9 @@ const std::vector<std::string>& sample_sentences();
 // Writes a model directory: joint subwords trained on the sentences (about 90 pieces), two layers of width 16, `positions` positions.
 void write_tiny_model(const std::filesystem::path& folder, int positions = 64, uint64_t seed = 1);
 
+// One of `preset`, recurrent, of width 8, with the same subwords. It has no last position.
+void write_tiny_recurrent_model(const std::filesystem::path& folder, const std::string& preset);
+
 // The same as a language model.
 void write_tiny_language_model(const std::filesystem::path& folder, int positions = 64, uint64_t seed = 1);
 

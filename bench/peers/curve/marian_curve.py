@@ -37,7 +37,7 @@ def train():
              "transformer-preprocess": "n", "transformer-postprocess": "da", "transformer-postprocess-top": "n", "transformer-postprocess-emb": "d",
              "transformer-dropout": args.dropout, "tied-embeddings-all": True}
     learning = {"label-smoothing": 0.1, "learn-rate": args.rate, "lr-warmup": args.warm_up, "lr-decay-inv-sqrt": args.warm_up,
-                "optimizer-params": [0.9, 0.98, 1e-9], "clip-norm": 1, "exponential-smoothing": 0.0005, "cost-type": "ce-mean-words", "seed": 1}
+                "optimizer-params": [0.9, 0.98, 1e-9], "clip-norm": 1, "cost-type": "ce-mean-words", "seed": 1}
     batches = {"mini-batch": 1000, "mini-batch-words": args.batch_tokens, "maxi-batch": 1000, "max-length": 100, "after": "1000000u"}
     run = {"model": work / "model.npz", "train-sets": [work / "train.source", work / "train.target"], "vocabs": [work / "vocabulary.yml"] * 2,
            "cpu-threads": args.threads, "workspace": 2000, "save-freq": f"{args.every}u", "disp-freq": "100u", "log": work / "train.log", "quiet": True}

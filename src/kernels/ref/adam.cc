@@ -19,7 +19,7 @@ double sum_lanes(float* const* blocks, int count, int64_t begin, int64_t end) {
   return squares;
 }
 
-void adam(const Adam& o, int64_t n, float* parameters, float* m, float* v, float* gradient) {
+void adam(const Adam& o, int64_t n, float* parameters, float* m, float* v, const float* gradient) {
   const double correct1 = 1 - std::pow(static_cast<double>(o.beta1), static_cast<double>(o.step));
   const double correct2 = 1 - std::pow(static_cast<double>(o.beta2), static_cast<double>(o.step));
   for (int64_t i = 0; i < n; ++i) {
@@ -29,7 +29,6 @@ void adam(const Adam& o, int64_t n, float* parameters, float* m, float* v, float
     m[i] = static_cast<float>(first);
     v[i] = static_cast<float>(second);
     parameters[i] -= static_cast<float>(o.rate * (first / correct1) / (std::sqrt(second / correct2) + o.epsilon));
-    gradient[i] = 0;
   }
 }
 

@@ -7,6 +7,6 @@ namespace jumok::kernels::ref {
 
 // Same arguments and meaning as the functions of kernels/adam.h.
 double sum_lanes(float* const* blocks, int count, int64_t begin, int64_t end);
-void adam(const Adam& options, int64_t n, float* parameters, float* m, float* v, float* gradient);
+void adam(const Adam& options, int64_t n, float* parameters, float* m, float* v, const float* gradient);
 
 }  // namespace jumok::kernels::ref

@@ -119,7 +119,9 @@ void add_explain(CLI::App& lab, Command& command) {
         sub.add_option("--attention", o.attention, "The one attention to explain, such as decoder.layers.0.cross_attention (default: all)")
             ->type_name("NAME");
         sub.add_option("--head", o.head, "The one head to explain; -1: all")->check(whole(-1, 1000));
-        sub.add_option("--symbol", o.symbol, "Follow the first symbol that holds this text (default: the last before the end symbol)")
+        sub.add_option("--symbol", o.symbol,
+                       "Follow the first symbol that holds this text (default: the last before the end symbol; of a decoder's "
+                       "self-attention the one before it, which is fed)")
             ->type_name("TEXT");
         add_threads(sub, o.run);
       });

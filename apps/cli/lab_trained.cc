@@ -29,6 +29,11 @@ void add_files(CLI::App& sub, TrainingPlan& plan) {
   sub.add_option("--vocabulary", plan.vocabulary, "Pieces of it at most")->check(whole(8, 1000000))->type_name("N")->needs(source);
 }
 
+// Options of a task say nothing about own text.
+void exclude_own_text(CLI::App& sub, std::initializer_list<const char*> names) {
+  for (const char* name : names) sub.get_option(name)->excludes("--source");
+}
+
 void add_gold(CLI::App& sub, LabFiles& files) {
   CLI::Option* gold =
       sub.add_option("--gold", files.gold, "True word links of the test sentences, for the alignment error rate (default: none)")
@@ -65,6 +70,7 @@ void add_plan(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const st
   add_gold(sub, plan.files);
   add_budget(sub, plan, least_updates, updates_help);
   sub.add_option("--test-pairs", plan.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
+  exclude_own_text(sub, {"--task", "--pairs"});
   add_full(sub, plan.run, full);
   add_seed(sub, plan.run);
   add_threads(sub, plan.run);
@@ -99,9 +105,11 @@ void add_bottleneck(CLI::App& lab, Command& command) {
                        "Of own text: upper ends of the ranges of source words, rising, comma-separated (default: five ranges with about as "
                        "many test lines each)")
             ->delimiter(',')
-            ->check(whole(1, 100000));
+            ->check(whole(1, 100000))
+            ->needs("--source");
         add_budget(sub, o, 1, kUpdatesHelp);
         sub.add_option("--test-pairs", o.test_pairs, "Pairs of each length held back")->check(whole(1, 1000000));
+        exclude_own_text(sub, {"--lengths", "--pairs", "--test-pairs"});
         add_full(sub, o.run, "10 times the updates, lengths 5 to 100, width 256");
         add_seed(sub, o.run);
         add_threads(sub, o.run);

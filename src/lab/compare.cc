@@ -51,7 +51,7 @@ std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names, 
     const auto found = std::find_if(all.begin(), all.end(), [&](const Contender& c) { return c.name == name; });
     if (found == all.end()) {
       std::vector<std::string> known;
-      for (const Contender& c : all) known.push_back(c.name);
+      for (const Contender& c : all) known.push_back('"' + c.name + '"');
       fail("mechanism \"{}\": expected one of {}", name, fmt::join(known, ", "));
     }
     chosen.push_back(*found);
@@ -70,8 +70,6 @@ CompareResult run_compare(const CompareOptions& o) {
   r.text = text.name;
   r.training_pairs = static_cast<int64_t>(text.source.size());
   r.test_pairs = static_cast<int64_t>(text.test_source.size());
-  r.width = budget.width;
-  r.batch_tokens = o.batch_tokens;
   const size_t example = example_of(text);
   r.example_source = text.test_source[example];
   r.example_target = text.test_target[example];
@@ -80,6 +78,8 @@ CompareResult run_compare(const CompareOptions& o) {
     const double begin = share * static_cast<double>(r.rows.size());
     CompareRow row;
     row.trained = ground.train(c, begin, begin + 0.95 * share);
+    r.width = budget.width > 0 ? row.trained.width : 0;  // settings may have changed it
+    r.batch_tokens = row.trained.batch_tokens;
     row.quality = judge(row.trained.model, text, o.run.threads);
     row.picture = alignment_picture(row.trained.model, r.example_source, r.example_target);
     r.rows.push_back(std::move(row));

@@ -11,9 +11,7 @@
 namespace jumok {
 namespace {
 
-std::string settings_text(const Contender& c) {
-  return c.settings.empty() ? c.preset : fmt::format("{}: {}", c.preset, fmt::join(c.settings, " "));
-}
+std::string settings_text(const Trained& t) { return fmt::format("{}: {}", t.contender.preset, fmt::join(t.settings, " ")); }
 
 LabSection results(const CompareResult& r) {
   LabSection s{"What each reaches and costs", "", {}, {}, {}};
@@ -51,7 +49,7 @@ LabSection pictures(const CompareResult& r) {
 LabSection settings(const CompareResult& r) {
   LabSection s{"What was trained", "", {}, {}, {}};
   LabTable t{"As `jumok train --preset … --set …` has it.", {"mechanism", "preset and settings"}, {}};
-  for (const CompareRow& row : r.rows) t.rows.push_back({row.trained.contender.name, settings_text(row.trained.contender)});
+  for (const CompareRow& row : r.rows) t.rows.push_back({row.trained.contender.name, settings_text(row.trained)});
   s.tables.push_back(t);
   return s;
 }

@@ -93,8 +93,8 @@ void check_found(const ExplainResult& r, const ExplainOptions& o) {
     check(o.head < heads, "head {}: expected 0 to {}", o.head, heads - 1);
   }
   for (size_t i = 0; i < r.queries.size(); ++i) {
-    check(!r.queries[i].empty(), "symbol \"{}\": neither \"{}\" nor its translation \"{}\" holds it", o.symbol, r.sentences[i].source,
-          r.sentences[i].target);
+    check(!r.queries[i].empty(), "symbol \"{}\": expected a part of one of the symbols {} or, of the translation, {}", o.symbol,
+          fmt::join(r.sentences[i].source_symbols, " "), fmt::join(r.sentences[i].target_symbols, " "));
   }
 }
 

@@ -18,7 +18,9 @@ struct ExplainOptions {
   std::string target;                // of the first source; empty: each source's own greedy translation
   std::string attention;             // the one attention to explain, by name; empty: all
   int head = -1;                     // -1: all
-  std::string symbol;                // the query to follow: the first symbol that holds this text; empty: the last before the end symbol
+  // The query to follow: the first symbol that holds this text. Empty: the last row but one, which is the last symbol before the end symbol;
+  // in a decoder's self-attention, whose rows are the symbols fed, the one before that.
+  std::string symbol;
   LabRun run;
 };
 

@@ -112,6 +112,7 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
   Trained trained;
   trained.contender = contender;
   trained.model = o.model;
+  trained.settings = o.settings;
   std::vector<double> rates;
   o.progress = [&](const TrainProgress& p) {
     if (p.update % updates_between(budget_, 60) == 0 || p.update <= 1)
@@ -124,29 +125,31 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
   trained.updates = result.updates;
   trained.seconds = result.seconds;
   trained.tokens_per_second = spread_of({rates.begin() + static_cast<long>(rates.size() / 2), rates.end()}).median;
-  trained.activation_bytes = activation_bytes(o.model);
+  measure(trained);
   return trained;
 }
 
-// One update's sentences on one thread, as training computes them.
-int64_t TrainingGround::activation_bytes(const fs::path& folder) const {
-  const LoadedModel m = load_model(folder);
+// What its settings made of it; the activations of one update's sentences on one thread, as training computes them.
+void TrainingGround::measure(Trained& trained) const {
+  const LoadedModel m = load_model(trained.model);
   TrainConfig config = training_preset(m.config.architecture);
-  train_settings(config, m.config.architecture).from_json(m.training.at("settings"), folder.string());
+  train_settings(config, m.config.architecture).from_json(m.training.at("settings"), trained.model.string());
+  trained.width = m.config.width;
+  trained.batch_tokens = config.batch_tokens;
   config.lanes = 1;
   Workers workers(1, prepare_model_thread);
-  const size_t lines = std::min(text_.source.size(), static_cast<size_t>(budget_.batch_tokens) / 4 + 1);
+  const size_t lines = std::min(text_.source.size(), static_cast<size_t>(config.batch_tokens) / 4 + 1);
   const ParallelCorpus corpus = ParallelCorpus::build(
       {std::span(text_.source).first(lines), std::span(text_.target).first(lines), *m.subwords.source, *m.subwords.target},
       {config.max_length, false}, &workers);
   std::vector<int32_t> batch;
-  for (int64_t i = 0, tokens = 0; i < corpus.size() && tokens < budget_.batch_tokens; ++i) {
+  for (int64_t i = 0, tokens = 0; i < corpus.size() && tokens < config.batch_tokens; ++i) {
     batch.push_back(static_cast<int32_t>(i));
     tokens += corpus.target_lengths()[static_cast<size_t>(i)] + 1;
   }
   Lanes lanes(*m.model, corpus, config, 1, workers);
   lanes.gradients(m.parameters->data(), batch, 0);
-  return lanes.peak_arena_bytes();
+  trained.activation_bytes = lanes.peak_arena_bytes();
 }
 
 Quality judge(const fs::path& model, const LabText& text, int threads) {

@@ -53,7 +53,9 @@ struct CurvePoint {
 
 struct Trained {
   Contender contender;
-  std::filesystem::path model;  // its folder
+  std::filesystem::path model;        // its folder
+  std::vector<std::string> settings;  // all it was trained with over its preset
+  int width = 0, batch_tokens = 0;    // as these have them
   int64_t parameters = 0, updates = 0;
   double seconds = 0;
   double tokens_per_second = 0;  // target symbols, median over the later half
@@ -83,7 +85,7 @@ class TrainingGround {
   const LabText& text() const { return text_; }
 
  private:
-  int64_t activation_bytes(const std::filesystem::path& model) const;
+  void measure(Trained& trained) const;
 
   ScratchFolder folder_;
   const LabText& text_;

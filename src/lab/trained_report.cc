@@ -45,7 +45,7 @@ nlohmann::ordered_json trained_json(const Trained& m, const Quality& q) {
   nlohmann::ordered_json curve = nlohmann::ordered_json::array();
   for (const CurvePoint& p : m.curve) curve.push_back({p.update, p.seconds, p.loss});
   return {{"preset", m.contender.preset},
-          {"settings", m.contender.settings},
+          {"settings", m.settings},
           {"parameters", m.parameters},
           {"updates", m.updates},
           {"seconds", m.seconds},

@@ -95,8 +95,8 @@ LabSection contexts(const WorkedExampleResult& r) {
 LabSection asking(const WorkedExampleResult& r) {
   LabSection s{"Asking and answering are different roles", "", {}, {}, {}};
   s.texts.push_back(
-      "The score of row and column: what the row's word asks, q = W_Q x, against what the column's word answers with, k = W_K x. W_Q and "
-      "W_K are different matrices, so the table is not symmetric.");
+      "The score of row and column: what the row's word asks, q = W_Q x, against what the column's word answers with, k = W_K x. As "
+      "far as W_Q and W_K differ, the table is not symmetric.");
   LabTable t{"q(row)·k(column), without the scale.", {"asks ↓  answers →"}, {}};
   for (const std::string& word : r.input.words) t.header.push_back(word);
   for (size_t i = 0; i < r.pair_scores.size(); ++i) {

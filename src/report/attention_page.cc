@@ -100,10 +100,10 @@ std::string choice(const AttentionExample& example) {
             fmt::format("<span style=\"grid-column:span {}\"></span>", example.heads);
   for (int layer = 0; layer < example.layers; ++layer) {
     const bool only = example.layers == 1;
-    html += button(only ? -1 : layer, -1, only ? "mean of all heads" : fmt::format("layer {}, mean of its heads", layer + 1),
-                   only ? "mean" : fmt::format("layer {}", layer + 1), "layer");
+    html += button(only ? -1 : layer, -1, only ? "mean of all heads" : fmt::format("layer {}, mean of its heads", layer),
+                   only ? "mean" : fmt::format("layer {}", layer), "layer");
     for (int head = 0; head < example.heads; ++head) {
-      html += button(layer, head, fmt::format("layer {}, head {}", layer + 1, head + 1), fmt::format("{}{}", canvas, head + 1), "head");
+      html += button(layer, head, fmt::format("layer {}, head {}", layer, head), fmt::format("{}{}", canvas, head), "head");
     }
   }
   return html + "</div>";

@@ -24,7 +24,8 @@ figure{margin:1.25rem 0;background:var(--ground);border:1px solid var(--line);bo
 figure svg{display:block}
 figure svg.curves{width:100%;max-width:58rem;height:auto}
 .gallery{display:flex;flex-wrap:wrap;gap:.75rem;align-items:stretch;margin:1.25rem 0}
-.gallery figure{margin:0}
+.gallery figure{margin:0;max-width:calc(50% - .375rem);min-width:min(100%,22rem)}
+.gallery svg{max-width:100%;height:auto}
 figcaption,caption{color:var(--soft);font-size:.9rem;text-align:start;padding:.4rem .25rem .1rem}
 caption{caption-side:bottom}
 table{border-collapse:collapse;font-size:.95rem;line-height:1.45;background:var(--ground);min-width:20rem}

@@ -177,7 +177,7 @@ Subwords Subwords::train(std::span<const std::string> sentences, const SubwordOp
   Subwords subwords = from_bytes(std::move(bytes), options.lowercase);
   if (sink && subwords.size() < options.vocabulary) {
     sink(LogLevel::kWarning,
-         fmt::format("the text supports a vocabulary of {} pieces, not the {} asked for", subwords.size(), options.vocabulary));
+         fmt::format("the text supports a vocabulary of {} pieces, not {}", subwords.size(), options.vocabulary));
   }
   return subwords;
 }

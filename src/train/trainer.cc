@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 namespace {
 
-constexpr int kReportEvery = 20;  // updates between two lines of training.jsonl
+constexpr int kReportEvery = 20;  // updates between two lines of training.jsonl, after that of the first
 constexpr int kMostSkipped = 50;  // updates without a finite gradient, one after the other
 
 fs::path checkpoint_path(const fs::path& folder) { return folder / "state.safetensors"; }
@@ -49,7 +49,9 @@ void Trainer::resume() {
   const fs::path path = checkpoint_path(checkpoint_folder_);
   std::error_code ignored;
   check(fs::exists(path, ignored),
-        "{}: the run has no checkpoint to go on from (it ended before its first); start it again without --resume", path.string());
+        "{}: the run has no checkpoint to go on from (it ended before its first, or the folder was removed); start it again without "
+        "--resume, over a finished model with --overwrite",
+        path.string());
   load_checkpoint(path, in_.model.layout(), state_, at_);
   check(at_.corpus == in_.corpus.fingerprint(),
         "{}: the training data is not what this run began with; train a new model, or bring the old files back",
@@ -115,7 +117,7 @@ void Trainer::report(const OutputLoss& loss, const UpdateResult& result) {
   window_.tokens += loss.tokens;
   last_loss_ = window_.nll / static_cast<double>(window_.tokens);
   last_speed_ = static_cast<double>(window_.tokens) / window_.seconds;
-  if (state_.updates % kReportEvery == 0) {
+  if (state_.updates == 1 || state_.updates % kReportEvery == 0) {
     events_->write({{"event", "train"},
                     {"update", state_.updates},
                     {"epoch", at_.epoch},

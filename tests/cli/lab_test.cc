@@ -105,6 +105,14 @@ TEST(Lab, GoldGoesWithOwnText) {
   EXPECT_EQ(run_jumok("lab compare --subwords char").status, 2);
 }
 
+TEST(Lab, OptionsOfTasksAndOfOwnTextAreNotIgnored) {
+  const std::string text = " --source a --target b --test-source c --test-target d";
+  for (const char* option : {"compare --task dates", "compare --pairs 5", "bottleneck --lengths 5", "bottleneck --test-pairs 3"}) {
+    EXPECT_EQ(run_jumok("lab " + std::string(option) + text).status, 2) << option;
+  }
+  EXPECT_EQ(run_jumok("lab bottleneck --bins 3,5").status, 2);
+}
+
 TEST(Lab, JsonIsOneObject) {
   const Outcome o = run_jumok("lab scale --widths 4,9 --keys 3 --draws 100 --updates 0 --json --quiet");
   ASSERT_EQ(o.status, 0);

@@ -93,6 +93,21 @@ TEST(Compare, EveryMechanismOfTheTableIsThere) {
   EXPECT_TRUE(to_json(r)["mechanisms"][0]["aer"].is_null());
 }
 
+// A setting has the last word: what is told is what was trained, and can be trained again.
+TEST(Compare, TellsWhatWasTrained) {
+  CompareOptions o;
+  make_small(o);
+  o.only = {"luong dot"};
+  o.settings = {"model.width=24", "train.batch-tokens=50"};
+  const CompareResult r = run_compare(o);
+  EXPECT_EQ(r.width, 24);
+  EXPECT_EQ(r.batch_tokens, 50);
+  const std::string html = lab_page(report_of(r));
+  for (const char* told : {"width 24", "50 target symbols", "model.width=24", "train.batch-tokens=50"}) {
+    EXPECT_NE(html.find(told), std::string::npos) << told;
+  }
+}
+
 // Own text: lines of digits, with true links that make the alignment error rate known whatever the model does.
 class OwnText : public testing::Test {
  protected:

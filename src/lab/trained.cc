@@ -152,10 +152,24 @@ void TrainingGround::measure(Trained& trained) const {
   trained.activation_bytes = lanes.peak_arena_bytes();
 }
 
+// The longest output to search for: 0, the search's own limit (twice the source and 10), unless a reference would not fit.
+int longest_output(const SubwordPair& subwords, const LabText& text) {
+  size_t longest = 0;
+  bool fits = true;
+  for (size_t i = 0; i < text.test_source.size(); ++i) {
+    const size_t source = subwords.source->encode(text.test_source[i]).ids.size();
+    const size_t target = subwords.target->encode(text.test_target[i]).ids.size();
+    longest = std::max(longest, target);
+    fits = fits && target <= 2 * source + 10;
+  }
+  return fits ? 0 : static_cast<int>(longest) + 10;
+}
+
 Quality judge(const fs::path& model, const LabText& text, int threads) {
   const Translator translator(model, {threads, {}});
   TranslateOptions search;
   search.beam = 1;
+  search.max_length = longest_output(read_subwords(model), text);
   Quality q;
   size_t equal = 0;
   for (const auto& list : translator.translate(text.test_source, search)) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -91,6 +92,24 @@ TEST(Compare, EveryMechanismOfTheTableIsThere) {
   const std::string html = lab_page(report_of(r));
   EXPECT_NE(html.find("local-p"), std::string::npos);
   EXPECT_TRUE(to_json(r)["mechanisms"][0]["aer"].is_null());
+}
+
+// One symbol in, forty out: a reference that the search's own limit would cut.
+TEST(TrainingGround, OutputsMayBeAsLongAsTheReferences) {
+  LabText text;
+  std::string forty = "a";
+  for (int i = 1; i < 40; ++i) forty += " a";
+  text.source = text.test_source = {"x", "x"};
+  text.target = text.test_target = {forty, forty};
+  TrainingBudget budget;
+  budget.updates = 150;
+  budget.batch_tokens = 82;
+  budget.width = 16;
+  LabRun run;
+  run.threads = 1;
+  const TrainingGround ground(text, budget, run);
+  const Quality q = judge(ground.train({"input feeding", "rnn-luong-dot", {}}, 0, 1).model, text, 1);
+  EXPECT_GT(std::count(q.outputs[0].begin(), q.outputs[0].end(), 'a'), 12);
 }
 
 // A setting has the last word: what is told is what was trained, and can be trained again.

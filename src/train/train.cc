@@ -187,7 +187,7 @@ TrainResult train(const TrainOptions& options) {
   const TrainOptions& o = session.options;
   const Configs& configs = session.configs;
   check_places(o);
-  FolderLock lock;
+  FolderLock lock;  // of a folder that is there already; one that is not is held when it is made
   lock.hold(o.model, "training");
   Workers workers(threads_or_cores(o.threads), prepare_model_thread);
   ParallelLines text = read_text(session, o.source, configs.pairs() ? o.target : o.text, session.stored_text);

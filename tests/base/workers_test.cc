@@ -91,6 +91,18 @@ TEST(Workers, AfterAFailureNothingNewIsHandedOutAndTheRestEnds) {
   EXPECT_LT(ended, 900);  // some twenty, unless the system holds the failing thread up
 }
 
+TEST(Workers, OneThreadBeginsNothingAfterAFailure) {
+  Workers workers(1);
+  int ended = 0;
+  EXPECT_EQ(error_of(workers, 1000,
+                     [&](int task, int) {
+                       if (task == 5) fail("stop");
+                       ++ended;
+                     }),
+            "stop");
+  EXPECT_EQ(ended, 5);
+}
+
 TEST(Workers, StartRunsOnceOnEachThreadBeforeItsFirstTask) {
   std::mutex mutex;
   std::set<std::thread::id> started, worked;

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "lab/experiment.h"
 #include "progress.h"
+#include "usage.h"
 
 namespace jumok {
 
@@ -32,7 +33,8 @@ void add_seed(CLI::App& sub, LabRun& run);
 void add_threads(CLI::App& sub, LabRun& run);
 void add_full(CLI::App& sub, LabRun& run, const std::string& what);
 
-// Adds one experiment; `bind(CLI::App&, Options&)` adds its options, `run` is its run_NAME. Its Options have a LabRun `run`.
+// Adds one experiment; `bind(CLI::App&, Options&)` adds its options, `run` is its run_NAME. Its Options have a LabRun `run`. What its
+// check_options refuses is wrong usage.
 template <typename Options, typename Result, typename Bind>
 void add_experiment(CLI::App& lab, Command& command, const char* name, const char* help, Result (*run)(const Options&), Bind bind) {
   auto options = std::make_shared<Options>();
@@ -41,6 +43,7 @@ void add_experiment(CLI::App& lab, Command& command, const char* name, const cha
   bind(*sub, *options);
   add_lab_output(*sub, *output);
   sub->callback([=, &command] {
+    if constexpr (requires { check_options(*options); }) as_usage([&] { check_options(*options); });
     command = [=] {
       if (!output->page.empty()) lab_page_path(output->page, name);  // said before the work
       if (!output->json_file.empty()) check_file_place(output->json_file);

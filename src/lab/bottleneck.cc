@@ -150,11 +150,17 @@ LengthPoint quality_at(const LabText& text, const std::vector<std::string>& outp
   return p;
 }
 
-BottleneckResult run_bottleneck(const BottleneckOptions& o) {
+void check_options(const BottleneckOptions& o) {
+  check_files(o.files);
   check(o.files.given() || (!o.lengths.empty() && *std::min_element(o.lengths.begin(), o.lengths.end()) >= 1),
         "bottleneck: expected lengths of 1 or more");
   check(std::adjacent_find(o.bins.begin(), o.bins.end(), std::greater_equal<>()) == o.bins.end(),
         "bottleneck: expected ranges that rise, found {}", fmt::join(o.bins, ","));
+  check_contenders(bottleneck_contenders(), o.budget());
+}
+
+BottleneckResult run_bottleneck(const BottleneckOptions& o) {
+  check_options(o);
   std::vector<LabText> texts;
   if (o.files.given()) {
     texts.push_back(file_text(o.files, 0));

@@ -39,6 +39,7 @@ struct BottleneckResult {
   int width = 0;
   std::vector<BottleneckPart> parts;
 };
+void check_options(const BottleneckOptions& options);
 BottleneckResult run_bottleneck(const BottleneckOptions& options);
 
 // Ends of at most `count` ranges of lengths with about as many of `lengths` each; the last range has none. Lengths of 0 are left out.

@@ -19,6 +19,9 @@ size_t example_of(const LabText& text) {
   return 0;
 }
 
+// The paper's D = 10 would cover the whole of a task's short sentences.
+std::vector<Contender> compared(const CompareOptions& o) { return choose_mechanisms(o.only, o.files.given() ? 10 : 3); }
+
 }  // namespace
 
 std::vector<Contender> all_mechanisms(int half_width) {
@@ -59,9 +62,14 @@ std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names, 
   return chosen;
 }
 
+void check_options(const CompareOptions& o) {
+  check_files(o.files);
+  check_contenders(compared(o), o.budget());
+}
+
 CompareResult run_compare(const CompareOptions& o) {
-  // The paper's D = 10 would cover the whole of a task's short sentences.
-  const std::vector<Contender> contenders = choose_mechanisms(o.only, o.files.given() ? 10 : 3);
+  check_options(o);
+  const std::vector<Contender> contenders = compared(o);
   const LabText text = o.text();
   const TrainingBudget budget = o.budget();
   const TrainingGround ground(text, budget, o.run);

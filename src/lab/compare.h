@@ -29,6 +29,7 @@ struct CompareResult {
   std::string example_source, example_target;  // the test pair of the pictures
   std::vector<CompareRow> rows;
 };
+void check_options(const CompareOptions& options);
 CompareResult run_compare(const CompareOptions& options);
 
 LabReport report_of(const CompareResult& result);

@@ -271,12 +271,16 @@ LabSection products(const ComplexityResult& r) {
 
 }  // namespace
 
-ComplexityResult run_complexity(const ComplexityOptions& o) {
+void check_options(const ComplexityOptions& o) {
   for (const auto* sizes : {&o.lengths, &o.widths}) {
     check(sizes->size() >= 2 && std::is_sorted(sizes->begin(), sizes->end(), std::less_equal<>()) && sizes->front() >= 1,
           "complexity: expected two rising sizes or more for lengths and for widths");
   }
   check(o.kernel >= 1 && o.width >= 1 && o.length >= 1, "complexity: expected a kernel, width and length of 1 or more");
+}
+
+ComplexityResult run_complexity(const ComplexityOptions& o) {
+  check_options(o);
   constexpr int kProductWidth = 512;
   ComplexityResult r{o.lengths, o.widths, o.width, o.length, o.kernel, kProductWidth, known_layers(o), {}};
   const uint64_t seed = o.run.seed;

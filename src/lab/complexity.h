@@ -41,6 +41,7 @@ struct ComplexityResult {
   std::vector<LayerCost> layers;
   std::vector<ProductRate> products;  // why a step of one row is slow: the weights are read for it alone
 };
+void check_options(const ComplexityOptions& options);
 ComplexityResult run_complexity(const ComplexityOptions& options);
 
 LabReport report_of(const ComplexityResult& result);

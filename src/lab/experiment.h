@@ -26,5 +26,6 @@ struct LabRun {
 
 // Each experiment NAME is a file pair here: options in, a plain result out, and the result as a report (terminal and page) and as JSON:
 //   NAMEResult run_NAME(const NAMEOptions&);   LabReport report_of(const NAMEResult&);   nlohmann::ordered_json to_json(const NAMEResult&);
+// Where options can be wrong whatever files hold, check_options(const NAMEOptions&) throws Error for them. run_NAME begins with it.
 
 }  // namespace jumok

@@ -31,6 +31,7 @@ struct GradientResult {
   int length = 0, sentences = 0, word = 1;
   std::vector<GradientRow> rows;
 };
+void check_options(const GradientOptions& options);
 GradientResult run_gradient(const GradientOptions& options);
 
 LabReport report_of(const GradientResult& result);

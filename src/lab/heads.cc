@@ -11,13 +11,25 @@
 namespace jumok {
 namespace {
 
+Contender with_heads(int heads) {
+  return {fmt::format("{} head{}", heads, heads == 1 ? "" : "s"), "transformer-tiny", {fmt::format("attention.heads={}", heads)}};
+}
+
 std::string entropy_cell(const HeadShape& s) { return fmt::format("{:.2f} of {:.2f}", s.entropy, s.possible); }
 
 }  // namespace
 
-HeadsResult run_heads(const HeadsOptions& o) {
+void check_options(const HeadsOptions& o) {
+  check_files(o.files);
   check(!o.heads.empty(), "heads: expected a number of heads or more");
   o.refuse_setting("attention.heads", "the numbers of heads are an option of their own");
+  std::vector<Contender> contenders;
+  for (const int heads : o.heads) contenders.push_back(with_heads(heads));
+  check_contenders(contenders, o.budget());
+}
+
+HeadsResult run_heads(const HeadsOptions& o) {
+  check_options(o);
   const LabText text = o.text();
   const TrainingBudget budget = o.budget();
   const TrainingGround ground(text, budget, o.run);
@@ -27,9 +39,7 @@ HeadsResult run_heads(const HeadsOptions& o) {
     HeadsRow row;
     row.heads = heads;
     const double begin = share * static_cast<double>(r.rows.size());
-    row.trained = ground.train(
-        {fmt::format("{} head{}", heads, heads == 1 ? "" : "s"), "transformer-tiny", {fmt::format("attention.heads={}", heads)}}, begin,
-        begin + 0.95 * share);
+    row.trained = ground.train(with_heads(heads), begin, begin + 0.95 * share);
     r.width = read_config(row.trained.model, nullptr).width;  // settings may have changed it
     row.quality = judge(row.trained.model, text, o.run.threads);
     row.shapes = head_shapes(row.trained.model, text, o.run);

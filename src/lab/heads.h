@@ -25,6 +25,7 @@ struct HeadsResult {
   int width = 0;
   std::vector<HeadsRow> rows;
 };
+void check_options(const HeadsOptions& options);
 HeadsResult run_heads(const HeadsOptions& options);
 
 LabReport report_of(const HeadsResult& result);

@@ -50,6 +50,7 @@ struct KvCacheResult {
   std::vector<KvCacheCrossing> crossings;
   double measured_crossing = 0;  // where the growing part of a step's time reaches the constant part; NaN where no growth was seen
 };
+void check_options(const KvCacheOptions& options);
 KvCacheResult run_kv_cache(const KvCacheOptions& options);
 
 LabReport report_of(const KvCacheResult& result);

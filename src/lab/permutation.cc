@@ -49,7 +49,6 @@ std::vector<float> first_values(const ParameterLayout& layout, uint64_t seed) {
 
 Transformer transformer(const PermutationOptions& o, Positions positions) {
   ModelConfig c = model_preset(o.preset);
-  check(c.architecture == Architecture::kTransformer, "permutation: preset {}: expected an encoder-decoder Transformer", o.preset);
   c.positions = positions;
   c.source_vocabulary = c.target_vocabulary = kVocabulary;
   c.max_positions = std::max(c.max_positions, o.length + 1);
@@ -146,9 +145,15 @@ void run_transformers(PermutationResult& result, const PermutationOptions& o) {
 
 }  // namespace
 
-PermutationResult run_permutation(const PermutationOptions& o) {
+void check_options(const PermutationOptions& o) {
+  check(model_preset(o.preset).architecture == Architecture::kTransformer,
+        "permutation: preset {}: expected an encoder-decoder Transformer", o.preset);
   check(o.length >= 2 && o.length <= 1000 && o.permutations >= 1,
         "permutation: expected 2 to 1000 symbols and a permutation or more, found {} and {}", o.length, o.permutations);
+}
+
+PermutationResult run_permutation(const PermutationOptions& o) {
+  check_options(o);
   PermutationResult result{o.length, o.permutations, {}, {}};
   Workers(1, prepare_model_thread).run(1, [&](int, int) {
     run_transformers(result, o);

@@ -35,6 +35,7 @@ struct PermutationResult {
   std::vector<PermutationRow> rows;
   std::vector<OrderMap> maps;  // "the dog bites the man" and "the man bites the dog", without and with positions
 };
+void check_options(const PermutationOptions& options);
 PermutationResult run_permutation(const PermutationOptions& options);
 
 LabReport report_of(const PermutationResult& result);

@@ -161,6 +161,12 @@ nlohmann::ordered_json json_of(const SoftmaxShape& s) {
   return {{"largest_weight", s.largest_weight}, {"share_over_0.99", s.saturated}, {"gradient", s.gradient}, {"entropy_bits", s.entropy}};
 }
 
+Contender with_scale(bool scaled) {
+  Contender c{scaled ? "with 1/√d_k" : "without", "transformer-tiny", {"attention.heads=1"}};
+  if (!scaled) c.settings.push_back("attention.scale=false");
+  return c;
+}
+
 // The drawn half takes `begin` of the time.
 void train_both(ScaleResult& r, const ScaleOptions& o, const LabText& text, double begin) {
   const TrainingBudget budget = o.budget();
@@ -168,10 +174,8 @@ void train_both(ScaleResult& r, const ScaleOptions& o, const LabText& text, doub
   r.text = text.name;
   const double share = (1 - begin) / 2;
   for (const bool scaled : {true, false}) {
-    Contender c{scaled ? "with 1/√d_k" : "without", "transformer-tiny", {"attention.heads=1"}};
-    if (!scaled) c.settings.push_back("attention.scale=false");
     ScaleTrained t;
-    t.trained = ground.train(c, begin, begin + 0.95 * share);
+    t.trained = ground.train(with_scale(scaled), begin, begin + 0.95 * share);
     r.width = read_config(t.trained.model, nullptr).width;  // settings may have changed it
     t.quality = judge(t.trained.model, text, o.run.threads);
     t.shapes = head_shapes(t.trained.model, text, o.run);
@@ -182,9 +186,16 @@ void train_both(ScaleResult& r, const ScaleOptions& o, const LabText& text, doub
 
 }  // namespace
 
-ScaleResult run_scale(const ScaleOptions& o) {
+void check_options(const ScaleOptions& o) {
+  check_files(o.files);
   check(o.keys >= 1 && o.draws >= 1, "scale: expected at least one key and one draw, found {} and {}", o.keys, o.draws);
+  for (const int width : o.widths) check(width >= 1 && width <= 65536, "scale: expected widths of 1 to 65536, found {}", width);
   o.refuse_setting("attention.scale", "one has it, the other has not");
+  if (o.updates > 0) check_contenders({with_scale(true), with_scale(false)}, o.budget());
+}
+
+ScaleResult run_scale(const ScaleOptions& o) {
+  check_options(o);
   const LabText text = o.updates > 0 ? o.text() : LabText();  // what is wrong with files is said before the draws
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   const int64_t chunks = (static_cast<int64_t>(o.draws) * (o.run.full ? 50 : 1) + kChunk - 1) / kChunk;
@@ -194,7 +205,6 @@ ScaleResult run_scale(const ScaleOptions& o) {
   double done = 0, all = 0;
   for (const int w : o.widths) all += w;
   for (const int width : o.widths) {
-    check(width >= 1 && width <= 65536, "scale: expected widths of 1 to 65536, found {}", width);
     o.run.tell(drawn * done / all, fmt::format("d_k = {}", width));
     result.rows.push_back(draw_row(width, o.keys, chunks, o.run.seed, workers));
     done += width;

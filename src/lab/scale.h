@@ -44,6 +44,7 @@ struct ScaleResult {
   int width = 0;     // of the models, and of their one head
   std::vector<ScaleTrained> trained;
 };
+void check_options(const ScaleOptions& options);
 ScaleResult run_scale(const ScaleOptions& options);
 
 LabReport report_of(const ScaleResult& result);

@@ -187,9 +187,13 @@ LabText task_text(const TaskOptions& options, int training_pairs, int test_pairs
   return text;
 }
 
-LabText file_text(const LabFiles& files, int test_lines) {
-  check(!files.source.empty() && !files.target.empty() && !files.test_source.empty() && !files.test_target.empty(),
+void check_files(const LabFiles& files) {
+  check(!files.given() || (!files.source.empty() && !files.target.empty() && !files.test_source.empty() && !files.test_target.empty()),
         "own text: expected all of --source, --target, --test-source and --test-target");
+}
+
+LabText file_text(const LabFiles& files, int test_lines) {
+  check_files(files);
   LabText text;
   text.name = files.source.filename().string() + " → " + files.target.filename().string();
   ParallelLines training = read_parallel(files.source, files.target, {}), test = read_parallel(files.test_source, files.test_target, {});

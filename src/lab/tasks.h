@@ -54,6 +54,8 @@ struct LabFiles {
   JudgedLinks judged = JudgedLinks::kAll;
   bool given() const { return !source.empty() || !target.empty() || !test_source.empty() || !test_target.empty() || !gold.empty(); }
 };
+// Throws Error where some are named but not all.
+void check_files(const LabFiles& files);
 LabText file_text(const LabFiles& files, int test_lines);
 
 }  // namespace jumok

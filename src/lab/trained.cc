@@ -41,6 +41,21 @@ int64_t updates_between(const TrainingBudget& budget, int64_t times) {
   return budget.updates > 0 ? std::max<int64_t>(1, budget.updates / times) : kByTime;
 }
 
+// All settings of a training, over its preset's.
+std::vector<std::string> settings_of(const Contender& contender, const TrainingBudget& budget) {
+  // The last few sets are averaged, close together: a short run's parameters are still on their way.
+  std::vector<std::string> settings = {fmt::format("train.batch-tokens={}", budget.batch_tokens),
+                                       fmt::format("average.every={}", updates_between(budget, 40)), "average.last=4"};
+  if (budget.width > 0) settings.push_back(fmt::format("model.width={}", budget.width));
+  // A short training warms up soon; a narrow model bears a high rate. Wider ones keep their preset's.
+  constexpr int kNarrow = 128, kWarmUp = 1000;
+  if (budget.updates > 0) settings.push_back(fmt::format("train.warm-up={}", std::clamp<int64_t>(budget.updates / 5, 1, kWarmUp)));
+  if (budget.width > 0 && budget.width <= kNarrow) settings.push_back("train.rate=0.005");
+  settings.insert(settings.end(), contender.settings.begin(), contender.settings.end());
+  settings.insert(settings.end(), budget.settings.begin(), budget.settings.end());
+  return settings;
+}
+
 bool has_attention_over_source(const EncoderDecoder& model) { return !model.source_attentions().empty(); }
 
 }  // namespace
@@ -79,6 +94,16 @@ void TrainingPlan::refuse_setting(std::string_view key, std::string_view instead
   }
 }
 
+void check_contenders(const std::vector<Contender>& contenders, const TrainingBudget& budget) {
+  for (const Contender& c : contenders) {
+    try {
+      list_settings(c.preset, settings_of(c, budget));
+    } catch (const Error& error) {
+      fail("{}: {}", c.name, error.what());
+    }
+  }
+}
+
 TrainingGround::TrainingGround(const LabText& text, const TrainingBudget& budget, const LabRun& run)
     : text_(text), budget_(budget), run_(run) {
   write_file(folder_.path() / "source", joined(text.source));
@@ -98,16 +123,7 @@ Trained TrainingGround::train(const Contender& contender, double begin, double e
   o.seed = run_.seed;
   o.threads = run_.threads;
   o.overwrite = true;
-  // The last few sets are averaged, close together: a short run's parameters are still on their way.
-  o.settings = {fmt::format("train.batch-tokens={}", budget_.batch_tokens), fmt::format("average.every={}", updates_between(budget_, 40)),
-                "average.last=4"};
-  if (budget_.width > 0) o.settings.push_back(fmt::format("model.width={}", budget_.width));
-  // A short training warms up soon; a narrow model bears a high rate. Wider ones keep their preset's.
-  constexpr int kNarrow = 128, kWarmUp = 1000;
-  if (budget_.updates > 0) o.settings.push_back(fmt::format("train.warm-up={}", std::clamp<int64_t>(budget_.updates / 5, 1, kWarmUp)));
-  if (budget_.width > 0 && budget_.width <= kNarrow) o.settings.push_back("train.rate=0.005");
-  o.settings.insert(o.settings.end(), contender.settings.begin(), contender.settings.end());
-  o.settings.insert(o.settings.end(), budget_.settings.begin(), budget_.settings.end());
+  o.settings = settings_of(contender, budget_);
 
   Trained trained;
   trained.contender = contender;

@@ -47,6 +47,9 @@ struct TrainingPlan {
   void refuse_setting(std::string_view key, std::string_view instead) const;
 };
 
+// Throws Error, naming the contender, where one of them cannot be trained with the settings of all: said before the first is.
+void check_contenders(const std::vector<Contender>& contenders, const TrainingBudget& budget);
+
 struct CurvePoint {
   double update = 0, seconds = 0, loss = 0;  // mean -log p per symbol in training, with dropout
 };

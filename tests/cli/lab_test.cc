@@ -74,8 +74,31 @@ TEST(Lab, HeadsTellTheWidthThatTheyHave) {
 
 TEST(Lab, HeadsRefuseTheirNumberAsASettingOfAll) {
   const Outcome o = run_jumok("lab heads --set attention.heads=2 --updates 1");
-  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.status, 2);
   EXPECT_NE(o.err.find("setting attention.heads=2: "), std::string::npos) << o.err;
+}
+
+// Said before the first of the models is trained, not when the turn of the one that cannot take it comes.
+TEST(Lab, SettingsThatOneOfTheModelsCannotTakeAreWrongUsage) {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"compare --only 'luong dot' --only transformer --set rnn.cell=gru", "transformer: --set: there is no setting \"rnn.cell\""},
+      {"compare --set nothing=1", "there is no setting \"nothing\""},
+      {"compare --only x", "mechanism \"x\""},
+      {"heads --heads 2,3 --width 16", "3 heads: attention.heads = 3"},
+      {"scale --set rnn.cell=gru", "with 1/√d_k: "},
+      {"bottleneck --set rnn.cell=none", "rnn.cell"},
+      {"gradient --length 5 --word 6", "from 1 to 5"},
+      {"permutation --preset rnn-none", "rnn-none"},
+      {"permutation --preset none", "none"},
+      {"complexity --lengths 4,2", "rising"},
+      {"kv-cache --preset rnn-none", "rnn-none"},
+  };
+  for (const auto& [options, part] : wrong) {
+    const Outcome o = run_jumok("lab " + std::string(options));
+    EXPECT_EQ(o.status, 2) << options;
+    EXPECT_EQ(o.out, "") << options;
+    EXPECT_NE(o.err.find(part), std::string::npos) << options << ": " << o.err;
+  }
 }
 
 TEST(Lab, ScaleRefusesWhatIsAboutTrainingWhereNothingIsTrained) {
@@ -98,7 +121,7 @@ TEST(Lab, GoldGoesWithOwnText) {
   const TemporaryFolder folder;
   std::ofstream(folder / "gold") << "0-0\n";
   const Outcome o = run_jumok("lab compare --gold '" + (folder / "gold") + "'");
-  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.status, 2);
   EXPECT_NE(o.err.find("--test-target"), std::string::npos) << o.err;
   EXPECT_EQ(run_jumok("lab compare --gold-format naacl").status, 2);
   EXPECT_EQ(run_jumok("lab compare --gold-judge both").status, 2);

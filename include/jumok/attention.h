@@ -99,7 +99,7 @@ struct Problem {
   ConstView k = {};  // [B, G, S, d_k], H a multiple of G: key/value head g serves the query heads [g · H/G, (g + 1) · H/G)
   ConstView v = {};  // [B, G, S, d_v]
   Sequences queries = {}, keys = {};
-  int64_t sentences = 0;            // B where q or k is packed
+  int64_t sentences = 0;            // B; must be given where q and k are both packed
   std::optional<float> scale = {};  // unset: 1/√d_k
   Rules rules = {};
   Dropout dropout = {};
@@ -149,7 +149,8 @@ void additive_weights(const Problem& problem, const float* score, const View& re
 void additive_backward(const Problem& problem, const float* score, const Gradient& gradient, float* dscore, const Run& run = {});
 
 // On request only, at T × S cost, each [B, H, T, S] (T, S: the longest sentence's). weights: α before dropout, 0 where blocked or past a
-// length. scores: e, -inf where blocked or past a length. dropout_factors: what dropout multiplies α with, 0 or 1 / (1 - rate).
+// length. scores: e, -inf where blocked or past a length. dropout_factors: what dropout multiplies α with, 0 or 1 / (1 - rate); rows past a
+// length get 0.
 void weights(const Problem& problem, const View& result, const Run& run = {});
 void scores(const Problem& problem, const View& result, const Run& run = {});
 void dropout_factors(const Problem& problem, const View& result);

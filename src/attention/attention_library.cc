@@ -23,12 +23,16 @@ constexpr int64_t kBlockQueries = 288;  // queries that share a packed tile of k
 
 // ---- threads and workspace ----
 
+size_t workspace_bytes(int64_t floats, int threads) {
+  check(threads >= 1, "attention: threads: expected at least 1, found {}", threads);
+  return static_cast<size_t>(floats) * static_cast<size_t>(threads) * sizeof(float);
+}
+
 // One piece of float-aligned memory a thread: of the caller's, or allocated.
 class Workspace {
  public:
   Workspace(const Run& run, int64_t floats) : floats_(floats) {
-    check(run.threads >= 1, "attention: threads: expected at least 1, found {}", run.threads);
-    const size_t bytes = static_cast<size_t>(floats) * static_cast<size_t>(run.threads) * sizeof(float);
+    const size_t bytes = workspace_bytes(floats, run.threads);
     check(!run.workspace || run.workspace_bytes >= bytes, "attention: workspace: expected {} bytes, found {}", bytes, run.workspace_bytes);
     if (!run.workspace) own_ = std::make_unique_for_overwrite<float[]>(bytes / sizeof(float));
     data_ = run.workspace ? static_cast<float*>(run.workspace) : own_.get();
@@ -235,7 +239,7 @@ void forward(const Problem& problem, const Result& result, const Run& run) {
 }
 
 size_t forward_workspace(const Problem& problem, int threads) {
-  return static_cast<size_t>(row_key_floats(Plan(problem))) * static_cast<size_t>(threads) * sizeof(float);
+  return workspace_bytes(row_key_floats(Plan(problem)), threads);
 }
 
 void backward(const Problem& problem, const Gradient& g, const Run& run) {
@@ -254,7 +258,7 @@ void backward(const Problem& problem, const Gradient& g, const Run& run) {
 }
 
 size_t backward_workspace(const Problem& problem, int threads) {
-  return static_cast<size_t>(backward_floats(Plan(problem))) * static_cast<size_t>(threads) * sizeof(float);
+  return workspace_bytes(backward_floats(Plan(problem)), threads);
 }
 
 void weights(const Problem& problem, const View& result, const Run& run) { write_pairs(Plan(problem), result, run, false); }
@@ -269,9 +273,14 @@ void dropout_factors(const Problem& problem, const View& result) {
     plan.fill_row_keys(b, keys.data());
     for (int64_t h = 0; h < plan.heads; ++h) {
       const uint32_t first = plan.head(b, h, nullptr).first_column;
-      for (int64_t i = 0; i < plan.query_place(b).rows; ++i) {
-        const uint32_t seed = kernels::dropout_row_seed(keys[static_cast<size_t>(i)], 0);
+      const int64_t rows = plan.query_place(b).rows;
+      for (int64_t i = 0; i < result.rows; ++i) {
         float* row = result.data + b * result.batch_stride + h * result.head_stride + i * result.row_stride;
+        if (i >= rows) {
+          std::fill_n(row, plan.keys, 0.0f);
+          continue;
+        }
+        const uint32_t seed = kernels::dropout_row_seed(keys[static_cast<size_t>(i)], 0);
         for (int64_t j = 0; j < plan.keys; ++j) {
           const bool dropped = plan.dropout() && kernels::dropout_bits(seed, first + static_cast<uint32_t>(j)) < threshold;
           row[j] = dropped ? 0.0f : 1.0f / (1.0f - problem.dropout.rate);

@@ -23,7 +23,8 @@ void linear_ticks(Axis& axis, const AxisOptions& options) {
   if (options.from_zero) axis.low = std::min(axis.low, 0.0), axis.high = std::max(axis.high, 0.0);
   if (axis.high - axis.low <= std::abs(axis.high) * 1e-12) {  // a single value
     const double around = axis.high == 0 ? 1 : std::abs(axis.high) * 0.1;
-    axis.low -= around, axis.high += around;
+    if (!options.from_zero) axis.low -= around;
+    axis.high += around;
   }
   const double step = round_step((axis.high - axis.low) / options.ticks);
   const double first = options.widen ? std::floor(axis.low / step + 1e-9) : std::ceil(axis.low / step - 1e-9);

@@ -161,7 +161,15 @@ void untie_source(const TrainOptions& o, ModelConfig& config) {
   if (o.log) o.log(LogLevel::kInfo, "embedding.tying = target-output: source and target have vocabularies of their own");
 }
 
+// 0 is no limit; a limit that went below, or is no number, is not.
+void check_limits(const TrainOptions& o) {
+  check(o.max_seconds >= 0, "seconds of training: expected 0 (no limit) or more, found {}", o.max_seconds);
+  check(o.max_epochs >= 0, "epochs: expected 0 (no limit) or more, found {}", o.max_epochs);
+  check(o.max_updates >= 0, "updates: expected 0 (no limit) or more, found {}", o.max_updates);
+}
+
 void check_train_options(const TrainOptions& o) {
+  check_limits(o);
   const Configs configs = new_configs(o.preset, o.settings);
   check_files(o, configs.pairs(), "preset " + o.preset);
   subword_kind(o.subwords);
@@ -185,6 +193,7 @@ Session fresh_session(const TrainOptions& o) {
 
 Session resumed_session(const TrainOptions& now) {
   if (!now.settings.empty()) fail("--set {}: a resumed run keeps the settings it began with", now.settings.front());
+  check_limits(now);
   Session session{now, {}, {}};
   session.configs.model = read_config(now.model, &session.stored);
   check_files(now, session.configs.pairs(), now.model.string());

@@ -203,6 +203,7 @@ TrainResult train(const TrainOptions& options) {
   const std::optional<ValidationSet> validation = make_validation(session, validation_text, subwords, workers);
   say(o, LogLevel::kInfo, fmt::format("{}: {} parameters", o.preset, model->layout().count()));
   if (o.begin) o.begin();
+  if (o.stop != nullptr && o.stop->load()) return {.end = TrainEnd::kStopped};  // given up: what is there stays as it is
   make_folder(o.model);
   lock.hold(o.model, "training");
   if (!o.resume) write_session(session, subwords);

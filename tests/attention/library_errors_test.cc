@@ -12,7 +12,7 @@ namespace {
 
 struct Call {
   std::vector<float> memory = std::vector<float>(4096);
-  std::vector<int64_t> one = {1, 1};
+  std::vector<int64_t> one = {1, 1}, begin = {0, 1};
   Problem p;
   Result r;
   Gradient g;
@@ -75,6 +75,35 @@ TEST(AttentionLibraryErrors, SentencesMustLieWithinTheirView) {
             "attention: k: expected 1 batch entry (rows of packed sentences), found 2");
   EXPECT_EQ(refusal([](Call& c) { c.p.k.batch = c.p.v.batch = 1, c.p.keys.begin = c.one.data(); }),
             "attention: k: packed sentences have begin[], but no length[]");
+}
+
+// Nothing else says how many there are: without the number nothing would be computed, and nothing said.
+TEST(AttentionLibraryErrors, TheNumberOfPackedSentencesMustBeGiven) {
+  const auto packed = [](int64_t sentences) {
+    return refusal([=](Call& c) {
+      c.p.q.batch = c.p.k.batch = c.p.v.batch = c.r.out.batch = c.r.lse.batch = 1;
+      c.g.out.batch = c.g.dout.batch = c.g.lse.batch = c.g.dq.batch = c.g.dk.batch = c.g.dv.batch = 1;
+      c.p.queries = c.p.keys = {c.begin.data(), c.one.data()};
+      c.p.sentences = sentences;
+    });
+  };
+  EXPECT_EQ(packed(2), "accepted");
+  EXPECT_EQ(packed(0), "attention: sentences: expected their number, as q and k are packed, found 0");
+}
+
+TEST(AttentionLibraryErrors, WorkspacesAreOfOneThreadOrMore) {
+  const Call c;
+  EXPECT_THROW(forward_workspace(c.p, -1), Error);
+  EXPECT_THROW(backward_workspace(c.p, 0), Error);
+  EXPECT_GT(backward_workspace(c.p, 2), 0u);
+}
+
+TEST(AttentionLibraryErrors, DropoutFactorsPastALengthAreZero) {
+  Call c;
+  c.p.queries.length = c.one.data();
+  std::vector<float> factors(2 * 4 * 3 * 5, 7.0f);
+  dropout_factors(c.p, dense(factors.data(), 2, 4, 3, 5));
+  for (size_t i = 0; i < factors.size(); ++i) EXPECT_EQ(factors[i], i / 5 % 3 == 0 ? 1.0f : 0.0f) << i;
 }
 
 TEST(AttentionLibraryErrors, ResultsMustHaveTheShapesOfTheirInputs) {

@@ -24,6 +24,9 @@ TEST(Axis, TicksAreRoundAndEncloseTheValues) {
   EXPECT_EQ(narrow.ticks.size(), 7u);  // 4.94, 4.96, … 5.06
   EXPECT_EQ(narrow.label(narrow.ticks[0]), "4.94");
   EXPECT_EQ(make_axis({4.9, 5.1}, {.from_zero = true}).ticks.front(), 0);
+  const Axis nothing = make_axis({0, 0}, {.from_zero = true});  // shares that are all 0 have no negative side
+  EXPECT_EQ(nothing.low, 0);
+  EXPECT_EQ(nothing.high, 1);
   EXPECT_EQ(make_axis({-3, 3}, {}).ticks, (std::vector<double>{-3, -2, -1, 0, 1, 2, 3}));
 }
 

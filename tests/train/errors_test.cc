@@ -1,6 +1,7 @@
 // Files, settings and folders that a run refuses, each with one line that says why.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "base/error.h"
@@ -33,6 +34,17 @@ TEST_F(TrainErrors, FilesOfUnequalLengthEmptyOrMissing) {
   expect_error(options_, {"train.target"});
   options_.target = "";
   expect_error(options_, {"source and target"});
+}
+
+TEST_F(TrainErrors, LimitsBelowZeroOrThatAreNoNumberAreRefused) {
+  options_.max_seconds = -3;
+  expect_error(options_, {"seconds of training", "-3"});
+  options_.max_seconds = std::nan("");
+  expect_error(options_, {"seconds of training", "nan"});
+  options_.max_seconds = 0, options_.max_updates = -1;
+  expect_error(options_, {"updates", "-1"});
+  options_.max_updates = 0, options_.max_epochs = -1;
+  expect_error(options_, {"epochs", "-1"});
 }
 
 TEST_F(TrainErrors, ValidationFilesAreCheckedLikewise) {

@@ -103,6 +103,22 @@ TEST_F(Session, MoreLanesThanSentencesAndASingleShortPairTrain) {
   EXPECT_EQ(train(o).updates, 4);
 }
 
+// Given up while texts are read and the vocabulary is learnt: the model that was to be replaced stays.
+TEST_F(Session, ARunGivenUpBeforeItBeginsLeavesWhatIsThere) {
+  TrainOptions o = options("m");
+  train(o);
+  const std::string model = read_file(o.model / "model.safetensors"), state = tensors_of(o.model);
+  const std::atomic<bool> stop = true;
+  o.stop = &stop;
+  o.overwrite = true;
+  EXPECT_EQ(train(o).end, TrainEnd::kStopped);
+  EXPECT_EQ(read_file(o.model / "model.safetensors"), model);
+  EXPECT_EQ(tensors_of(o.model), state);
+  o.model = folder_ / "new";
+  EXPECT_EQ(train(o).updates, 0);
+  EXPECT_FALSE(fs::exists(o.model));
+}
+
 // Killed before its first checkpoint, a run has nothing to resume: it must be possible to start it again as it was.
 TEST_F(Session, ARunThatEndedBeforeItsFirstCheckpointIsSimplyStartedAgain) {
   TrainOptions o = options("m");

@@ -51,7 +51,7 @@ struct TrainOptions {
   std::filesystem::path log_json;  // the events of training.jsonl also go to this file; empty: not
 
   // Called once, when the texts are read and the vocabulary is there, before the first file is written: a run given up until then leaves
-  // nothing, from then on `stop` ends it with its state saved. Where `stop` is set by then, train() returns kStopped and has written nothing.
+  // nothing (where `stop` is set by then, train() returns kStopped), from then on `stop` ends it with its state saved.
   std::function<void()> begin;
   std::function<void(const TrainProgress&)> progress;
   LogSink log;

@@ -32,8 +32,10 @@ int64_t count_sentences(const Problem& p) {
   const int64_t of_q = stated_sentences(p.q, p.queries, "q"), of_k = stated_sentences(p.k, p.keys, "k");
   check(p.sentences >= 0, "attention: sentences: expected at least 0, found {}", p.sentences);
   const int64_t padded = of_q >= 0 ? of_q : of_k;
-  check(padded >= 0 || p.sentences > 0 || p.q.rows == 0, "attention: sentences: expected their number, as q and k are packed, found 0");
-  if (padded < 0) return p.sentences;
+  if (padded < 0) {
+    check(p.sentences > 0 || p.q.rows == 0, "attention: sentences: expected their number, as q and k are packed, found 0");
+    return p.sentences;
+  }
   check(of_k < 0 || of_k == padded, "attention: k: expected {} batch entries as in q, found {}", padded, of_k);
   check(p.sentences == 0 || p.sentences == padded, "attention: sentences: expected {} (the batch of the padded view), found {}", padded,
         p.sentences);

@@ -1,5 +1,5 @@
 # The libraries that Debian 12 ships without, or with unreliable, CMake packages: found by header and library name as jumok::NAME.
-# Used by the build and by the installed package.
+# Used by the build and by the installed package, which sets JUMOK_ATTENTION_ALONE where it wants no more than the attention library.
 function(jumok_find_library name header library)
   if(TARGET jumok::${name})
     return()
@@ -11,8 +11,11 @@ function(jumok_find_library name header library)
   set_target_properties(jumok::${name} PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "${JUMOK_${name}_INCLUDE}" INTERFACE_LINK_LIBRARIES "${JUMOK_${name}_LIBRARY}")
 endfunction()
-jumok_find_library(onednn dnnl.hpp dnnl)
 jumok_find_library(hwy hwy/highway.h hwy)
+if(JUMOK_ATTENTION_ALONE)
+  return()
+endif()
+jumok_find_library(onednn dnnl.hpp dnnl)
 jumok_find_library(sentencepiece_train sentencepiece_trainer.h sentencepiece_train)
 jumok_find_library(sentencepiece sentencepiece_processor.h sentencepiece)
 set_property(TARGET jumok::sentencepiece APPEND PROPERTY INTERFACE_LINK_LIBRARIES jumok::sentencepiece_train)

@@ -3,7 +3,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/jumok")
 
-install(TARGETS jumok_library EXPORT jumok ARCHIVE)
+install(TARGETS jumok_archive_attention jumok_archive_jumok EXPORT jumok ARCHIVE)
 install(DIRECTORY include/jumok TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
 install(EXPORT jumok FILE jumokTargets.cmake NAMESPACE jumok:: DESTINATION "${package}")
 configure_package_config_file(cmake/jumokConfig.cmake.in "${CMAKE_BINARY_DIR}/jumokConfig.cmake" INSTALL_DESTINATION "${package}")

@@ -1,5 +1,5 @@
 # jumok_layer(NAME USES layer... LIBRARIES target...): one static library per folder of src/.
-# jumok_library(): all of them as the one library that is installed.
+# jumok_archive(NAME LAYERS layer... USES archive... LIBRARIES target...): some of them (without LAYERS all that are left) as an installed library.
 
 add_library(jumok_options INTERFACE)
 target_compile_features(jumok_options INTERFACE cxx_std_20)
@@ -40,19 +40,26 @@ function(jumok_layer name)
   endif()
 endfunction()
 
-function(jumok_library)
-  get_property(layers GLOBAL PROPERTY JUMOK_LAYERS)
-  set(objects "")
-  foreach(layer IN LISTS layers)
-    list(APPEND objects $<TARGET_OBJECTS:${layer}>)
-  endforeach()
-  # Not named jumok: to Ninja that is the program's file.
-  add_library(jumok_library STATIC ${objects})
-  set_target_properties(jumok_library PROPERTIES OUTPUT_NAME jumok EXPORT_NAME jumok LINKER_LANGUAGE CXX)
-  add_library(jumok::jumok ALIAS jumok_library)
-  target_compile_features(jumok_library PUBLIC cxx_std_20)
-  target_include_directories(jumok_library PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+function(jumok_archive name)
+  cmake_parse_arguments(ARCHIVE "" "" "LAYERS;USES;LIBRARIES" ${ARGN})
+  list(TRANSFORM ARCHIVE_LAYERS PREPEND jumok_)
+  get_property(left GLOBAL PROPERTY JUMOK_LAYERS)   # those that no archive has yet
+  if(NOT ARCHIVE_LAYERS)
+    set(ARCHIVE_LAYERS ${left})
+  endif()
+  list(REMOVE_ITEM left ${ARCHIVE_LAYERS})
+  set_property(GLOBAL PROPERTY JUMOK_LAYERS ${left})
+  list(TRANSFORM ARCHIVE_LAYERS REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+  list(TRANSFORM ARCHIVE_USES PREPEND jumok_archive_)
+  string(REPLACE "jumok_jumok" "jumok" file "jumok_${name}")
+  set(target jumok_archive_${name})
+  add_library(${target} STATIC ${objects})
+  # In a folder of their own: to Ninja jumok is the program's file, and layers have names alike.
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${file} EXPORT_NAME ${name} LINKER_LANGUAGE CXX
+    ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  add_library(jumok::${name} ALIAS ${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
   # Users of the archive link what it uses; they see neither its headers nor its compile options.
-  target_link_libraries(jumok_library PRIVATE fmt::fmt ZLIB::ZLIB Threads::Threads OpenMP::OpenMP_CXX
-    jumok::onednn jumok::hwy jumok::sentencepiece jumok::utf8proc)
+  target_link_libraries(${target} PUBLIC ${ARCHIVE_USES} PRIVATE ${ARCHIVE_LIBRARIES})
 endfunction()

@@ -3,9 +3,9 @@
 //   α_ij = softmax_j(e_ij)              a row with nothing allowed: weights 0, output 0, gradients 0
 //   o_i  = Σ_j α_ij v_j                 Vaswani et al. 2017, "Attention Is All You Need", eq. 1
 // Computed tile by tile with a running softmax (Milakov & Gimelshein 2018; Dao et al. 2022, algorithms 1 and 4): the T × S scores are never
-// stored, forward or backward, and tiles in which no pair is allowed (by position, by mask, or by a bias of −inf) are skipped. Letters: B sentences, H query heads, G
-// key/value heads, T queries, S keys, d_k and d_v the widths of a head. Every function is safe to call from several threads at once, and
-// throws jumok::Error, one line, where shapes do not fit.
+// stored, forward or backward, and tiles in which no pair is allowed (by position, by mask, or by a bias of −inf) are skipped. Letters: B
+// sentences, H query heads, G key/value heads, T queries, S keys, d_k and d_v the widths of a head. Every function is safe to call from
+// several threads at once, and throws jumok::Error, one line, where shapes do not fit.
 //
 //   using namespace jumok::attention;
 //   std::vector<float> q(2 * 8 * 5 * 64), k(q), v(q), out(q), lse(2 * 8 * 5);    // [B, H, T, d] = [2, 8, 5, 64]
@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "jumok/error.h"
+
 namespace jumok::attention {
 
 // How the numbers of q, k and v are stored: IEEE binary32, IEEE binary16, or the upper half of a binary32. The 16-bit types are widened as
@@ -26,7 +28,8 @@ namespace jumok::attention {
 enum class Type { f32, f16, bf16 };
 
 // [batch, heads, rows, columns]: element (b, h, r, c) stands at data + b·batch_stride + h·head_stride + r·row_stride + c. Strides count
-// elements and may be 0 (the same numbers for all) or negative in what is read; in what is written no two elements may share a place.
+// elements and may be 0 (the same numbers for all) or negative in what is read; in what is written no two elements may share a place (but
+// gradients of shared keys and of a broadcast bias, which add up), nor one with what the same call reads.
 struct ConstView {
   const void* data = nullptr;
   int64_t batch = 0, heads = 0, rows = 0, columns = 0;
@@ -41,7 +44,7 @@ struct View {
 };
 
 // Memory [batch, heads, rows, columns] without gaps.
-inline ConstView dense(const void* data, int64_t batch, int64_t heads, int64_t rows, int64_t columns, Type type = Type::f32) {
+inline ConstView dense(const void* data, int64_t batch, int64_t heads, int64_t rows, int64_t columns, Type type) {
   return {data, batch, heads, rows, columns, heads * rows * columns, rows * columns, columns, type};
 }
 inline ConstView dense(const float* data, int64_t batch, int64_t heads, int64_t rows, int64_t columns) {
@@ -53,10 +56,12 @@ inline View dense(float* data, int64_t batch, int64_t heads, int64_t rows, int64
 
 // Memory [batch, rows, heads · columns] as a projection writes it: head h is columns [h · columns, (h + 1) · columns) of a row.
 // row_stride: elements from row to row (0: heads · columns), e.g. 3 · H · d where q, k and v lie in one matrix.
-inline ConstView interleaved(const void* data, int64_t batch, int64_t heads, int64_t rows, int64_t columns, int64_t row_stride = 0,
-                             Type type = Type::f32) {
+inline ConstView interleaved(const void* data, int64_t batch, int64_t heads, int64_t rows, int64_t columns, int64_t row_stride, Type type) {
   const int64_t stride = row_stride ? row_stride : heads * columns;
   return {data, batch, heads, rows, columns, rows * stride, columns, stride, type};
+}
+inline ConstView interleaved(const float* data, int64_t batch, int64_t heads, int64_t rows, int64_t columns, int64_t row_stride = 0) {
+  return interleaved(data, batch, heads, rows, columns, row_stride, Type::f32);
 }
 inline View interleaved(float* data, int64_t batch, int64_t heads, int64_t rows, int64_t columns, int64_t row_stride = 0) {
   const int64_t stride = row_stride ? row_stride : heads * columns;

@@ -18,6 +18,11 @@ double score(const AttentionParts& p, const float* q, const float* k, int64_t fi
   return p.scale * e;
 }
 
+bool in_window(const AttentionParts& p, int64_t query, int64_t key) {
+  if (p.first.empty()) return true;
+  return key >= p.first[static_cast<size_t>(query)] && key < p.last[static_cast<size_t>(query)];
+}
+
 }  // namespace
 
 std::vector<double> scores_of(const AttentionParts& p, int heads, int head) {
@@ -26,6 +31,7 @@ std::vector<double> scores_of(const AttentionParts& p, int heads, int head) {
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       if (p.causal && j > columns - rows + i) continue;
+      if (!in_window(p, i, j)) continue;
       double& e = scores[static_cast<size_t>(i * columns + j)];
       if (p.score == Score::kLocation) {
         if (j < p.query.columns) e = p.query.row(i)[j];

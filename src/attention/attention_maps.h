@@ -34,7 +34,9 @@ struct AttentionParts {
   NumberTable query, key, value, mixed;  // [T, H·d], [S, H·d], [S, H·d_v], [T, H·d_v]; a query or mix of each target position
   NumberTable output;                    // [T, D] after W_O; no rows where there is none
   std::vector<float> vector;             // v_a of the additive scores, [H·d]
+  std::vector<int32_t> first, last;      // [T] keys [first, last) that a window allows; empty without one
   std::vector<float> centre;             // [T] p_t of local-p, otherwise empty
+  float sigma = 0;                       // of its Gaussian
 };
 
 // The scores of one head, [T, S] row-major, from the query and key again in float64; blocked pairs are -inf.

@@ -10,10 +10,10 @@ enum class Score {
   kNoneInitial,    // no attention: the encoder's last state starts the decoder, and that is all (Sutskever 2014)
   kNoneEveryStep,  // no attention: the last state also enters every step and the readout (Cho 2014)
   kAdditive,       // v·tanh(W q + U h_j)                  Bahdanau 2015, A.1.2
-  kDot,            // q·h_j                                Luong 2015 §3.1, eq. 8
+  kDot,            // q·h_j                                Luong 2015 §3.1, content-based
   kGeneral,        // q·(W h_j)                            "
   kConcat,         // v·tanh(W [q; h_j])                   "
-  kLocation,       // (W q)_j                              Luong 2015 §3.1, last equation
+  kLocation,       // (W q)_j                              Luong 2015, eq. 8
   kScaledDot,      // (W_Q q)·(W_K h_j) / √d               Vaswani 2017, eq. 1
   kMultiHead,      // the same, H times on d = D / H       Vaswani 2017 §3.2.2
 };

@@ -30,8 +30,16 @@ void fill_parts(const Context& context, const RowAttentionInput& in, const Varia
   if (in.u.exists() && parts.vector.empty()) parts.vector.assign(context.value(in.u).data, context.value(in.u).data + in.u.columns);
   parts.query.put(at, in.q.value, begin, count);
   parts.mixed.put(at, mixed.value, begin, count);
+  const auto rows = static_cast<size_t>(parts.query.rows);
+  if (!in.first.empty()) {
+    parts.first.resize(rows);
+    parts.last.resize(rows);
+    std::copy_n(in.first.begin() + begin, count, parts.first.begin() + at);
+    std::copy_n(in.last.begin() + begin, count, parts.last.begin() + at);
+  }
   if (!in.centre.value) return;
-  parts.centre.resize(static_cast<size_t>(parts.query.rows));
+  parts.sigma = in.sigma;
+  parts.centre.resize(rows);
   for (int64_t i = 0; i < count; ++i) parts.centre[static_cast<size_t>(at + i)] = in.centre.value.row(begin + i)[0];
 }
 

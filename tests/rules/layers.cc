@@ -21,6 +21,7 @@ std::vector<Layer> project_layers() {
       {"src/tensor", {"base", "kernels", "gemm"}, {fmt}},
       {"src/autograd", {"base", "kernels", "gemm", "tensor"}, {fmt}},
       {"src/nn", ops, {fmt}},
+      {"src/attention_library", {"base", "kernels"}, {fmt}},
       {"src/attention", nn, {fmt}},
       {"src/models", plus(attention, {"text", "data"}), {fmt, json}},
       {"src/search", {"base", "kernels", "tensor", "models"}, {fmt}},

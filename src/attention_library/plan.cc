@@ -1,6 +1,7 @@
+#include "attention_library/plan.h"
+
 #include <cmath>
 
-#include "attention/attention_library.h"
 #include "base/error.h"
 #include "base/rng.h"
 
@@ -13,7 +14,24 @@ void check_view(const ConstView& v, const char* name) {
   check(v.batch >= 0 && v.heads >= 0 && v.rows >= 0 && v.columns >= 0, "attention: {} has a negative size [{}, {}, {}, {}]", name, v.batch,
         v.heads, v.rows, v.columns);
   const bool empty = v.batch == 0 || v.heads == 0 || v.rows == 0 || v.columns == 0;
+  int64_t elements = 0;
+  const bool countable =
+      empty || (!__builtin_mul_overflow(v.batch, v.heads, &elements) && !__builtin_mul_overflow(elements, v.rows, &elements) &&
+                !__builtin_mul_overflow(elements, v.columns, &elements));
+  check(countable, "attention: {}: expected fewer than 2^63 elements, found [{}, {}, {}, {}]", name, v.batch, v.heads, v.rows, v.columns);
   check(v.data != nullptr || empty, "attention: {} is null", name);
+}
+
+// In what is written no two elements may share a place; `adds_up`: but for those of sentences, which add up.
+void check_written(const View& v, const char* name, bool adds_up) {
+  if (v.batch == 0 || v.heads == 0 || v.rows == 0 || v.columns == 0) return;
+  const auto apart = [&](int64_t size, int64_t stride, const char* what) {
+    check(size == 1 || stride != 0, "attention: {}: expected memory of their own for its {}, which are written, found a stride of 0", name,
+          what);
+  };
+  if (!adds_up) apart(v.batch, v.batch_stride, "batch entries");
+  apart(v.heads, v.head_stride, "heads");
+  apart(v.rows, v.row_stride, "rows");
 }
 
 void check_equal(int64_t found, int64_t expected, const char* what, const char* name) {
@@ -167,8 +185,19 @@ void Plan::check_key_view(const ConstView& view, int64_t columns, const char* na
   check_equal(view.columns, columns, "columns", name);
 }
 
-void Plan::check_pair_view(const ConstView& view, const char* name) const {
+void Plan::check_query_view(const View& view, int64_t columns, const char* name) const {
+  check_query_view(ConstView(view), columns, name);
+  check_written(view, name, false);
+}
+
+void Plan::check_key_view(const View& view, int64_t columns, const char* name) const {
+  check_key_view(ConstView(view), columns, name);
+  check_written(view, name, true);
+}
+
+void Plan::check_pair_view(const View& view, const char* name) const {
   check_view(view, name);
+  check_written(view, name, false);
   check_equal(view.batch, sentences, "batch entries (sentences)", name);
   check_equal(view.heads, heads, "heads (as in q)", name);
   check_equal(view.rows, queries, "rows (T)", name);

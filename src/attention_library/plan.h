@@ -30,10 +30,13 @@ class Plan {
   void fill_row_keys(int64_t sentence, uint32_t* row_keys) const;
   bool dropout() const { return problem.dropout.rate > 0; }
 
-  // Error unless the view is that of q with so many columns, or of k or v.
+  // Error unless the view is that of q with so many columns, or of k or v, or of all pairs; one that is written must have memory for each
+  // element (but sentences may share gradients of keys and values, which add up).
   void check_query_view(const ConstView& view, int64_t columns, const char* name) const;
+  void check_query_view(const View& view, int64_t columns, const char* name) const;
   void check_key_view(const ConstView& view, int64_t columns, const char* name) const;
-  void check_pair_view(const ConstView& view, const char* name) const;
+  void check_key_view(const View& view, int64_t columns, const char* name) const;
+  void check_pair_view(const View& view, const char* name) const;
 
  private:
   int64_t offset(int64_t sentence, int64_t queries, int64_t keys) const;

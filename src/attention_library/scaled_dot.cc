@@ -1,11 +1,10 @@
 // jumok/attention.h: checks, the deal of heads to threads, and the kernels.
-#include "attention/attention_library.h"
-
 #include <algorithm>
 #include <limits>
 #include <memory>
 #include <vector>
 
+#include "attention_library/plan.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "kernels/dropout.h"
@@ -238,9 +237,7 @@ void forward(const Problem& problem, const Result& result, const Run& run) {
   }
 }
 
-size_t forward_workspace(const Problem& problem, int threads) {
-  return workspace_bytes(row_key_floats(Plan(problem)), threads);
-}
+size_t forward_workspace(const Problem& problem, int threads) { return workspace_bytes(row_key_floats(Plan(problem)), threads); }
 
 void backward(const Problem& problem, const Gradient& g, const Run& run) {
   const Plan plan(problem);
@@ -257,9 +254,7 @@ void backward(const Problem& problem, const Gradient& g, const Run& run) {
   });
 }
 
-size_t backward_workspace(const Problem& problem, int threads) {
-  return workspace_bytes(backward_floats(Plan(problem)), threads);
-}
+size_t backward_workspace(const Problem& problem, int threads) { return workspace_bytes(backward_floats(Plan(problem)), threads); }
 
 void weights(const Problem& problem, const View& result, const Run& run) { write_pairs(Plan(problem), result, run, false); }
 void scores(const Problem& problem, const View& result, const Run& run) { write_pairs(Plan(problem), result, run, true); }

@@ -1,8 +1,8 @@
 // Masks and biases that block whole tiles, which the kernels skip: bits and definition stay those of the pairs that are left.
 #include <cstring>
 
+#include "case.h"
 #include "kernels/grid.h"
-#include "library_case.h"
 
 namespace jumok::attention {
 namespace {

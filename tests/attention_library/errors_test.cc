@@ -62,6 +62,20 @@ TEST(AttentionLibraryErrors, EachMisfitNamesWhatWasExpectedAndFound) {
   EXPECT_EQ(refusal([](Call& c) { c.run.threads = 0; }), "attention: threads: expected at least 1, found 0");
 }
 
+TEST(AttentionLibraryErrors, WhatIsWrittenHasMemoryOfItsOwnButSharedKeysAddUp) {
+  EXPECT_EQ(refusal([](Call& c) { c.r.out.head_stride = 0; }),
+            "attention: out: expected memory of their own for its heads, which are written, found a stride of 0");
+  EXPECT_NE(refusal([](Call& c) { c.r.lse.row_stride = 0; }).find("lse: expected memory of their own for its rows"), std::string::npos);
+  EXPECT_NE(refusal([](Call& c) { c.g.dk.head_stride = 0; }).find("dk: expected memory of their own for its heads"), std::string::npos);
+  EXPECT_NE(refusal([](Call& c) { c.g.dq.batch_stride = 0; }).find("dq: expected memory of their own for its batch"), std::string::npos);
+  EXPECT_EQ(refusal([](Call& c) { c.p.k.batch_stride = c.p.v.batch_stride = c.g.dk.batch_stride = c.g.dv.batch_stride = 0; }), "accepted");
+}
+
+TEST(AttentionLibraryErrors, SizesBeyondAnyMemoryAreRefused) {
+  EXPECT_EQ(refusal([](Call& c) { c.p.q.batch = int64_t{1} << 62; }),
+            "attention: q: expected fewer than 2^63 elements, found [4611686018427387904, 4, 3, 8]");
+}
+
 TEST(AttentionLibraryErrors, SentencesMustLieWithinTheirView) {
   EXPECT_EQ(refusal([](Call& c) {
               c.one = {1, 6}, c.p.keys.length = c.one.data();

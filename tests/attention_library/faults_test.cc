@@ -1,6 +1,6 @@
 // Faults that others met, through the public header. ATT-n, KVC-n: the case's name. Where scores are equal, q is 0.
+#include "case.h"
 #include "kernels/grid.h"
-#include "library_case.h"
 
 namespace jumok::attention {
 namespace {

@@ -1,7 +1,7 @@
 // The additive score of the public attention header against its definition in float64, written out here pair by pair.
 #include <jumok/error.h>
 
-#include "library_case.h"
+#include "case.h"
 
 namespace jumok::attention {
 namespace {

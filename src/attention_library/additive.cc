@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "attention/attention_library.h"
+#include "attention_library/plan.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "kernels/row_attention.h"

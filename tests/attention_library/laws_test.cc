@@ -2,8 +2,8 @@
 #include <jumok/error.h>
 #include <sys/mman.h>
 
+#include "case.h"
 #include "kernels/grid.h"
-#include "library_case.h"
 
 namespace jumok::attention {
 namespace {

@@ -2,8 +2,8 @@
 #include <random>
 #include <string>
 
+#include "case.h"
 #include "kernels/grid.h"
-#include "library_case.h"
 
 namespace jumok::attention {
 namespace {

@@ -1,12 +1,14 @@
 #include "corpus/corpus.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "corpus/catalogue_pairs.h"
 #include "corpus/help_pages.h"
 #include "text/lines.h"
+#include "text/unicode.h"
 
 namespace jumok {
 namespace fs = std::filesystem;
@@ -71,15 +73,35 @@ size_t read_in_all(const CorpusReport& report) {
   return read;
 }
 
-void write_part(const Corpus& corpus, Part part, const fs::path& stem) {
-  std::vector<std::string> source, target;
-  for (size_t i = 0; i < corpus.pairs.size(); ++i) {
-    if (corpus.parts[i] != part) continue;
-    source.push_back(corpus.pairs[i].source);
-    target.push_back(corpus.pairs[i].target);
+// The files of a corpus, side by side under temporary names until all are whole: those of two runs never stand together.
+class CorpusFiles {
+ public:
+  explicit CorpusFiles(const fs::path& folder) : folder_(folder) {}
+  AtomicFile& open(const std::string& name) { return *files_.emplace_back(std::make_unique<AtomicFile>(folder_ / name)); }
+  void commit() {
+    for (const auto& file : files_) file->commit();
   }
-  write_lines(stem.string() + "." + corpus.report.from, source);
-  write_lines(stem.string() + "." + corpus.report.to, target);
+
+ private:
+  fs::path folder_;
+  std::vector<std::unique_ptr<AtomicFile>> files_;
+};
+
+void write_part(const Corpus& corpus, Part part, const std::string& name, CorpusFiles& files) {
+  constexpr size_t kBlock = 1 << 16;
+  const auto write_side = [&](const std::string& language, std::string TextPair::*side) {
+    AtomicFile& file = files.open(name + "." + language);
+    std::string block;
+    for (size_t i = 0; i < corpus.pairs.size(); ++i) {
+      if (corpus.parts[i] == part) block += clean_utf8(corpus.pairs[i].*side) + "\n";
+      if (block.size() < kBlock) continue;
+      file.write(block);
+      block.clear();
+    }
+    file.write(block);
+  };
+  write_side(corpus.report.from, &TextPair::source);
+  write_side(corpus.report.to, &TextPair::target);
 }
 
 }  // namespace
@@ -112,10 +134,13 @@ Corpus build_corpus(const CorpusRequest& options) {
 
 void write_corpus(const Corpus& corpus, const fs::path& folder) {
   make_folder(folder);
-  write_part(corpus, Part::kTrain, folder / "train");
-  write_part(corpus, Part::kDev, folder / "dev");
-  write_part(corpus, Part::kTest, folder / "test");
-  write_file(folder / "report.json", report_json(corpus.report));
+  remove_leftovers(folder);  // of a run that was killed
+  CorpusFiles files(folder);
+  write_part(corpus, Part::kTrain, "train", files);
+  write_part(corpus, Part::kDev, "dev", files);
+  write_part(corpus, Part::kTest, "test", files);
+  files.open("report.json").write(report_json(corpus.report));
+  files.commit();
 }
 
 }  // namespace jumok

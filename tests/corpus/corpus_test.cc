@@ -194,5 +194,18 @@ TEST_F(CorpusTest, ReportHoldsCountsAndExamples) {
   EXPECT_NE(report_text(corpus.report).find("train 1"), std::string::npos);
 }
 
+// Parts of two splits side by side would train on another's test lines, and nobody could tell.
+TEST_F(CorpusTest, ACorpusThatCannotBeWrittenWholeLeavesTheOldOneAndNoLeftovers) {
+  const auto file = put("a.tsv", "Open the file\t파일 열기\n"), other = put("b.tsv", "Close the file\t파일 닫기\n");
+  write_corpus(build_corpus({.to = "ko", .tsv = {file}}), folder_ / "out");
+  put("out/train.en.jumok-tmp-1-0", "of a run that was killed");
+  fs::remove(folder_ / "out/report.json");
+  fs::create_directory(folder_ / "out/report.json");  // what is written last
+  EXPECT_NE(error_of([&] { write_corpus(build_corpus({.to = "ko", .tsv = {other}}), folder_ / "out"); }).find("report.json"),
+            std::string::npos);
+  EXPECT_EQ(read_lines(folder_ / "out/train.en"), std::vector<std::string>{"Open the file"});
+  for (const auto& entry : fs::directory_iterator(folder_ / "out")) EXPECT_EQ(entry.path().string().find("jumok-tmp"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace jumok

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,41 @@ class OpTest : public testing::Test {
     const Parameter p{static_cast<int64_t>(values_.size()), rows, columns, columns};
     for (int64_t i = 0; i < rows * columns; ++i) values_.push_back(static_cast<float>(rng_.normal()));
     return p;
+  }
+
+  float at(const Parameter& p, int64_t r, int64_t c) const { return values_[p.offset + r * p.stride + c]; }
+
+  // What the arena hands out later was something else before.
+  static void poison(Arena& arena) {
+    std::ranges::fill(arena.allocate<float>(1 << 14), std::numeric_limits<float>::quiet_NaN());
+    arena.reset();
+  }
+  static Op on_used_memory(Op op) {
+    return [op = std::move(op)](Context& c, const std::function<Variable(const Parameter&)>& in) {
+      poison(c.arena);
+      return op(c, in);
+    };
+  }
+
+  // The only result of the op, element by element, with a tape and without.
+  void expect_value(const Op& op, int64_t rows, int64_t columns, const std::function<float(int64_t r, int64_t c)>& expected) {
+    for (const bool recording : {false, true}) {
+      Arena arena;
+      Tape tape;
+      std::vector<float> gradient(values_.size(), 0.0f);
+      Context context{arena, values_.data(), recording ? &tape : nullptr, gradient.data()};
+      const auto in = [&](const Parameter& p) {
+        return Variable{context.value(p), recording ? new (arena.allocate<Gradient>(1).data()) Gradient() : nullptr};
+      };
+      const std::vector<Variable> outputs = op(context, in);
+      ASSERT_EQ(outputs.size(), 1u);
+      const Tensor& y = outputs[0].value;
+      ASSERT_EQ(y.rows, rows);
+      ASSERT_EQ(y.columns, columns);
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) ASSERT_FLOAT_EQ(y.row(r)[c], expected(r, c)) << "row " << r << ", column " << c;
+      }
+    }
   }
 
   // An input is a parameter's numbers used as a value: its gradient is copied back into the block afterwards.

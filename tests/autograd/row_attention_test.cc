@@ -4,9 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <limits>
-
 #include "autograd/linear.h"
 #include "base/error.h"
 #include "op_test.h"
@@ -18,12 +15,6 @@ using kernels::RowScore;
 
 class RowAttentionOp : public OpTest {
  protected:
-  // What the arena hands out later was something else before.
-  static void poison(Arena& arena) {
-    std::ranges::fill(arena.allocate<float>(1 << 14), std::numeric_limits<float>::quiet_NaN());
-    arena.reset();
-  }
-
   static Variable constant(const Context& context, const Parameter& p) { return {context.value(p), nullptr}; }
 
   // Three sentences, one without queries, one whose keys are fewer than a strip.

@@ -93,7 +93,7 @@ void add_cost_experiments(CLI::App& lab, Command& command) {
         sub.add_option("--length", o.length, "Length at which widths vary")->check(whole(1, 65536));
         sub.add_option("--kernel", o.kernel, "Neighbours k of the convolution")->check(whole(1, 1000));
         sub.add_option("--seconds", o.seconds, "Seconds of measuring each point")->check(real(0, 60));
-        add_full(sub, o.run, "10 times the seconds");
+        add_full(sub, o, "10 times the seconds");
         add_seed(sub, o.run);
       });
   add_experiment<KvCacheOptions, KvCacheResult>(
@@ -104,7 +104,7 @@ void add_cost_experiments(CLI::App& lab, Command& command) {
         sub.add_option("--length", o.length, "Symbols generated")->check(whole(32, 65536));
         sub.add_option("--source-length", o.source_length, "Symbols of the source; a language model has none")->check(whole(1, 65536));
         sub.add_option("--passes", o.passes, "Generations measured")->check(whole(1, 1000));
-        add_full(sub, o.run, "1024 symbols");
+        add_full(sub, o, "1024 symbols");
         add_seed(sub, o.run);
       });
 }
@@ -120,7 +120,8 @@ void add_explain(CLI::App& lab, Command& command) {
             ->type_name("NAME");
         sub.add_option("--head", o.head, "The one head to explain; -1: all")->check(whole(-1, 1000));
         sub.add_option("--symbol", o.symbol,
-                       "Follow the first symbol that holds this text (default: the last before the end symbol; of a decoder's "
+                       "Follow the first symbol that is this text, else the first that holds it (default: the last before the end symbol; "
+                       "of a decoder's "
                        "self-attention the one before it, which is fed)")
             ->type_name("TEXT");
         add_threads(sub, o.run);

@@ -51,6 +51,4 @@ void add_threads(CLI::App& sub, LabRun& run) {
   sub.add_option("--threads", run.threads, "Threads; 0: one a core. Results, but for times, do not depend on it")->check(whole(0, 4096));
 }
 
-void add_full(CLI::App& sub, LabRun& run, const std::string& what) { sub.add_flag("--full", run.full, "The whole budget: " + what); }
-
 }  // namespace jumok

@@ -31,7 +31,15 @@ void write_lab_results(const LabOutput& output, const std::string& name, const L
 void add_lab_output(CLI::App& sub, LabOutput& output);
 void add_seed(CLI::App& sub, LabRun& run);
 void add_threads(CLI::App& sub, LabRun& run);
-void add_full(CLI::App& sub, LabRun& run, const std::string& what);
+
+// --full: the options' full_budget(), which gives way to every value that is given.
+template <typename Options>
+void add_full(CLI::App& sub, Options& options, const std::string& what) {
+  const auto set = [&options, done = false](int64_t times) mutable {
+    if (times > 0 && !std::exchange(done, true)) options.full_budget();
+  };
+  sub.add_flag("--full", set, "The whole budget, but for what is given: " + what)->trigger_on_parse();
+}
 
 // Adds one experiment; `bind(CLI::App&, Options&)` adds its options, `run` is its run_NAME. Its Options have a LabRun `run`. What its
 // check_options refuses is wrong usage.

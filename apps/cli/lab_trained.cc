@@ -17,8 +17,8 @@ namespace {
 // Own text instead of a task.
 void add_files(CLI::App& sub, TrainingPlan& plan) {
   LabFiles& files = plan.files;
-  CLI::Option* source =
-      sub.add_option("--source", files.source, "Own source sentences to train on, with the three below (default: a task)")->type_name("FILE");
+  CLI::Option* source = sub.add_option("--source", files.source, "Own source sentences to train on, with the three below (default: a task)")
+                            ->type_name("FILE");
   sub.add_option("--target", files.target, "Their translations, line by line")->type_name("FILE");
   sub.add_option("--test-source", files.test_source, "Source sentences held back")->type_name("FILE");
   sub.add_option("--test-target", files.test_target, "Their translations")->type_name("FILE");
@@ -64,14 +64,15 @@ void add_budget(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const 
 }
 
 // All of a plan with one task.
-void add_plan(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const std::string& updates_help, const std::string& full) {
+template <typename Options>
+void add_plan(CLI::App& sub, Options& plan, int64_t least_updates, const std::string& updates_help, const std::string& full) {
   add_task(sub, plan.task);
   add_files(sub, plan);
   add_gold(sub, plan.files);
   add_budget(sub, plan, least_updates, updates_help);
   sub.add_option("--test-pairs", plan.test_pairs, "Pairs held back; of own text at most so many")->check(whole(1, 1000000));
   exclude_own_text(sub, {"--task", "--pairs"});
-  add_full(sub, plan.run, full);
+  add_full(sub, plan, full);
   add_seed(sub, plan.run);
   add_threads(sub, plan.run);
 }
@@ -110,7 +111,7 @@ void add_bottleneck(CLI::App& lab, Command& command) {
         add_budget(sub, o, 1, kUpdatesHelp);
         sub.add_option("--test-pairs", o.test_pairs, "Pairs of each length held back")->check(whole(1, 1000000));
         exclude_own_text(sub, {"--lengths", "--pairs", "--test-pairs"});
-        add_full(sub, o.run, "10 times the updates, lengths 5 to 100, width 256");
+        add_full(sub, o, "10 times the updates, lengths 5 to 100, width 256");
         add_seed(sub, o.run);
         add_threads(sub, o.run);
       });
@@ -124,7 +125,7 @@ void add_gradient(CLI::App& lab, Command& command) {
         sub.add_option("--sentences", o.sentences, "Sentences, each with its own first parameters")->check(whole(1, 100000));
         sub.add_option("--width", o.width, "Width of the models")->check(whole(8, 8192));
         sub.add_option("--word", o.word, "Output word whose loss is taken, from 1 to --length")->check(whole(1, 10000));
-        add_full(sub, o.run, "200 words, 32 sentences");
+        add_full(sub, o, "200 words, 32 sentences");
         add_seed(sub, o.run);
         add_threads(sub, o.run);
       });

@@ -1,10 +1,10 @@
 // The attention of the RNN models, one query row at a time over packed batches, forward and backward; scores never stored beyond a row:
 //   e_ij = u·tanh(q_i + k_j)    kAdditive: Bahdanau 2015, A.1.2; Luong 2015 §3.1 "concat"
 //          scale · q_i·k_j      kDot: Luong 2015 §3.1 "dot" and "general"
-//          q_ij                 kGiven: Luong 2015 §3.1 "location"
-//   α_ij = softmax of e_ij over the allowed j    a row with nothing allowed: weights 0, output 0, gradients 0
-//   w_ij = α_ij exp(-(j - p_i)² / 2σ²)           Luong 2015 §3.2, not renormalised; w_ij = α_ij without a centre
-//   o_i  = Σ_j dropout(w_ij) v_j
+//          q_ij                 kGiven: Luong 2015, eq. 8 ("location")
+//   α_ij = softmax of e_ij over the allowed j    Bahdanau 2015, eq. 6; Luong 2015, eq. 7. A row with nothing allowed: weights 0, output 0,
+//   gradients 0 w_ij = α_ij exp(-(j - p_i)² / 2σ²)           Luong 2015, eq. 10, not renormalised; w_ij = α_ij without a centre o_i  = Σ_j
+//   dropout(w_ij) v_j                 Bahdanau 2015, eq. 5
 #pragma once
 
 #include <cstdint>

@@ -15,14 +15,9 @@
 namespace jumok {
 namespace {
 
-std::vector<int> lengths_of(const BottleneckOptions& o) {
-  if (o.run.full) return {5, 10, 20, 30, 40, 60, 80, 100};
-  return o.lengths;
-}
-
 // Training lengths spread from 1 to the greatest, tests at each length alone.
 LabText text_of(const BottleneckOptions& o, Task task) {
-  const std::vector<int> lengths = lengths_of(o);
+  const std::vector<int>& lengths = o.lengths;
   LabText text = task_text({task, 1, *std::max_element(lengths.begin(), lengths.end()), o.run.seed, false}, o.training_pairs, 1);
   text.test_source.clear();
   text.test_target.clear();
@@ -40,7 +35,7 @@ std::vector<std::pair<int, int>> ranges_of(const BottleneckOptions& o, const Lab
   constexpr int kRanges = 5;
   std::vector<std::pair<int, int>> ranges;
   if (!o.files.given()) {
-    for (const int n : lengths_of(o)) ranges.push_back({n, n});
+    for (const int n : o.lengths) ranges.push_back({n, n});
     return ranges;
   }
   std::vector<int> words;
@@ -89,12 +84,12 @@ LabSection section(const BottleneckPart& part, bool own_text) {
     lines.push_back({row.trained.contender.name, {}, {}});
     for (const LengthPoint& p : row.points) {
       if (p.lines == 0) continue;
-      lines.back().x.push_back(p.longest == std::numeric_limits<int>::max() ? p.shortest + 10 : (p.shortest + p.longest) / 2.0);
+      lines.back().x.push_back(p.words);
       lines.back().y.push_back(value_of(p, own_text));
     }
   }
   s.figures.push_back({curves_svg({.title = "Quality against length: " + part.text,
-                                   .x_label = "source words",
+                                   .x_label = own_text ? "source words, mean of each range" : "source words",
                                    .y_label = own_text ? "BLEU" : "percent without mistake",
                                    .y_from_zero = true},
                                   lines),
@@ -139,11 +134,13 @@ LengthPoint quality_at(const LabText& text, const std::vector<std::string>& outp
     if (n < shortest || n > longest) continue;
     chosen.push_back(outputs[i]);
     references.push_back(text.test_target[i]);
+    p.words += n;
     p.exact += outputs[i] == references.back() ? 1 : 0;
     p.symbols += words_in_place(outputs[i], references.back());
   }
   p.lines = static_cast<int>(chosen.size());
   if (p.lines == 0) return p;
+  p.words /= p.lines;
   p.exact /= p.lines;
   p.symbols /= p.lines;
   p.bleu = bleu(chosen, references).score;
@@ -217,10 +214,16 @@ nlohmann::ordered_json to_json(const BottleneckResult& r) {
     for (const BottleneckRow& row : part.rows) {
       nlohmann::ordered_json points = nlohmann::ordered_json::array();
       for (const LengthPoint& p : row.points) {
-        points.push_back({{"words", range_name(p)}, {"lines", p.lines}, {"bleu", p.bleu}, {"exact", p.exact}, {"symbols", p.symbols}});
+        points.push_back({{"words", range_name(p)},
+                          {"lines", p.lines},
+                          {"mean_words", p.words},
+                          {"bleu", p.bleu},
+                          {"exact", p.exact},
+                          {"symbols", p.symbols}});
       }
       rows.push_back({{"mechanism", row.trained.contender.name},
                       {"parameters", row.trained.parameters},
+                      {"tokens_per_second", row.trained.tokens_per_second},
                       {"seconds", row.trained.seconds},
                       {"points", points}});
     }

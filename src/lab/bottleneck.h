@@ -13,15 +13,18 @@ namespace jumok {
 struct BottleneckOptions : TrainingPlan {
   BottleneckOptions() { training_pairs = 30000, test_pairs = 50, batch_tokens = 2048; }
   std::vector<Task> tasks = {Task::kCopy, Task::kReverse};
-  std::vector<int> lengths = {5, 10, 15, 20, 30};  // of the tests; training draws lengths up to the greatest. With run.full 5 … 100
+  std::vector<int> lengths = {5, 10, 15, 20, 30};  // of the tests; training draws lengths up to the greatest
   // Of own text: source words up to each, and what is longer; empty: five ranges with about as many test lines each.
   std::vector<int> bins;
+
+  void full_budget() { TrainingPlan::full_budget(), lengths = {5, 10, 20, 30, 40, 60, 80, 100}; }
 };
 
 // Quality of one mechanism at one length.
 struct LengthPoint {
-  int shortest = 0, longest = 0;  // source words
+  int shortest = 0, longest = 0;  // source words of the range
   int lines = 0;
+  double words = 0;  // source words of its lines, mean
   double bleu = 0;
   double exact = 0;    // share of outputs that equal their reference
   double symbols = 0;  // share of the reference's words that stand at their place in the output

@@ -69,6 +69,10 @@ nlohmann::ordered_json to_json(const CompareResult& r) {
   for (const CompareRow& row : r.rows) {
     nlohmann::ordered_json json = {{"mechanism", row.trained.contender.name}};
     json.update(trained_json(row.trained, row.quality));
+    const AlignmentPicture& p = row.picture;
+    if (!p.source_words.empty()) {
+      json["example"] = {{"source_words", p.source_words}, {"target_words", p.target_words}, {"weights", p.weights}};
+    }
     rows.push_back(json);
   }
   return {{"experiment", "compare"},

@@ -134,10 +134,10 @@ double seconds_of(Layer& layer, int n, int d, double budget) {
   return median_seconds([&] { layer.run(x); }, budget);
 }
 
-void measure(LayerCost& cost, const Maker& make, const ComplexityOptions& o, double budget) {
+void measure(LayerCost& cost, const Maker& make, const ComplexityOptions& o) {
   const auto layer = make(o.width);
-  for (const int n : o.lengths) cost.seconds_by_length.push_back(seconds_of(*layer, n, o.width, budget));
-  for (const int d : o.widths) cost.seconds_by_width.push_back(seconds_of(*make(d), o.length, d, budget));
+  for (const int n : o.lengths) cost.seconds_by_length.push_back(seconds_of(*layer, n, o.width, o.seconds));
+  for (const int d : o.widths) cost.seconds_by_width.push_back(seconds_of(*make(d), o.length, d, o.seconds));
   const auto fitted = [](const std::vector<int>& sizes, const std::vector<double>& seconds) {
     constexpr size_t kUpper = 3;
     return fit_power(upper({sizes.begin(), sizes.end()}, kUpper), upper(seconds, kUpper)).exponent;
@@ -178,7 +178,8 @@ std::vector<LayerCost> known_layers(const ComplexityOptions& o) {
   all[2].steps = all[2].path = n;
   all[2].steps_formula = all[2].path_formula = "n";
   all[3].path = std::ceil(n / k);
-  all[3].path_formula = "n/k; dilated log_k n = " + fmt::format("{:.0f}", std::ceil(std::log(n) / std::log(k) - 1e-9));
+  all[3].path_formula = "n/k";
+  if (k > 1) all[3].path_formula += fmt::format("; dilated log_k n = {:.0f}", std::ceil(std::log(n) / std::log(k) - 1e-9));
   return all;
 }
 
@@ -288,14 +289,13 @@ ComplexityResult run_complexity(const ComplexityOptions& o) {
                           [=](int d) { return std::make_unique<AttentionLayer>(d, seed); },
                           [=](int d) { return std::make_unique<RecurrentLayer>(d, seed); },
                           [=](int d) { return std::make_unique<ConvolutionLayer>(d, o.kernel, seed); }};
-  const double budget = o.seconds * (o.run.full ? 10 : 1);
   Workers(1, prepare_model_thread).run(1, [&](int, int) {
     for (size_t l = 0; l < r.layers.size(); ++l) {
       o.run.tell(static_cast<double>(l) / 5, r.layers[l].layer);
-      measure(r.layers[l], makers[l], o, budget);
+      measure(r.layers[l], makers[l], o);
     }
     o.run.tell(0.8, "products");
-    r.products = measure_products(kProductWidth, budget);
+    r.products = measure_products(kProductWidth, o.seconds);
   });
   return r;
 }

@@ -7,7 +7,9 @@
 
 #include "base/error.h"
 #include "gemm/worker_threads.h"
+#include "lab/explain_formulas.h"
 #include "models/model_files.h"
+#include "text/unicode.h"
 #include "translate/decode.h"
 #include "translate/forced.h"
 #include "translate/word_alignment.h"
@@ -22,25 +24,14 @@ std::vector<std::string> pieces(const Subwords& subwords, const std::vector<int3
   return out;
 }
 
-std::string formula_of(const AttentionParts& p, int64_t width) {
-  switch (p.score) {
-    case Score::kScaledDot:
-    case Score::kMultiHead:
-      return fmt::format("e_j = q·k_j / √{}", width);
-    case Score::kAdditive:
-    case Score::kConcat:
-      return "e_j = v·tanh(q + k_j)";
-    case Score::kLocation:
-      return "e_j = (W q)_j";
-    default:
-      return "e_j = q·k_j";
-  }
-}
-
-// Where the symbol that is followed stands, or -1.
+// Where the symbol that is followed stands, or -1: the whole symbol, with SentencePiece's mark of a word's beginning or without, before one
+// that has it within.
 int64_t row_of(const std::vector<std::string>& rows, const std::string& symbol) {
   if (symbol.empty()) return std::max<int64_t>(0, static_cast<int64_t>(rows.size()) - 2);
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const std::string& r) { return r.find(symbol) != std::string::npos; });
+  auto found = std::find_if(rows.begin(), rows.end(), [&](const std::string& r) { return r == symbol || r == "▁" + symbol; });
+  if (found == rows.end()) {
+    found = std::find_if(rows.begin(), rows.end(), [&](const std::string& r) { return r.find(symbol) != std::string::npos; });
+  }
   return found == rows.end() ? -1 : found - rows.begin();
 }
 
@@ -50,7 +41,7 @@ std::vector<float> part_of(const NumberTable& table, int64_t row, int heads, int
   return {begin, begin + width};
 }
 
-ExplainedQuery query_of(const ExplainedSentence& s, const AttentionMaps::Map& map, int64_t row, int head) {
+ExplainedQuery query_of(const ModelConfig& config, const ExplainedSentence& s, const AttentionMaps::Map& map, int64_t row, int head) {
   const AttentionParts& p = map.parts.front();
   const AttentionAxes axes = axes_of(s, map);
   const auto columns = static_cast<int64_t>(axes.columns.size());
@@ -60,7 +51,8 @@ ExplainedQuery query_of(const ExplainedSentence& s, const AttentionMaps::Map& ma
   q.head = head;
   q.symbol = axes.rows[static_cast<size_t>(row)];
   q.keys = axes.columns;
-  q.formula = formula_of(p, p.query.columns / map.heads);
+  q.formulas = formulas_of(config, map.name, p, map.heads);
+  q.allowed = allowed_keys(p, row, columns);
   const std::vector<double> scores = scores_of(p, map.heads, head);
   q.scores.assign(scores.begin() + row * columns, scores.begin() + (row + 1) * columns);
   const std::vector<float>& weights = map.weights[static_cast<size_t>(head)];
@@ -68,17 +60,17 @@ ExplainedQuery query_of(const ExplainedSentence& s, const AttentionMaps::Map& ma
   q.query = part_of(p.query, row, map.heads, head);
   q.mixed = part_of(p.mixed, row, map.heads, head);
   if (p.output.rows > 0) q.output = part_of(p.output, row, 1, 0);
-  if (!p.centre.empty()) q.centre = p.centre[static_cast<size_t>(row)];
+  if (!p.centre.empty()) q.centre = p.centre[static_cast<size_t>(row)], q.sigma = p.sigma;
   return q;
 }
 
-std::vector<ExplainedQuery> queries_of(const ExplainedSentence& s, const ExplainOptions& o) {
+std::vector<ExplainedQuery> queries_of(const ModelConfig& config, const ExplainedSentence& s, const ExplainOptions& o) {
   std::vector<ExplainedQuery> queries;
   for (const AttentionMaps::Map& map : s.maps) {
     const int64_t row = row_of(axes_of(s, map).rows, o.symbol);
     if (row < 0) continue;
     for (int h = 0; h < map.heads; ++h) {
-      if (o.head < 0 || o.head == h) queries.push_back(query_of(s, map, row, h));
+      if (o.head < 0 || o.head == h) queries.push_back(query_of(config, s, map, row, h));
     }
   }
   return queries;
@@ -96,6 +88,17 @@ void check_found(const ExplainResult& r, const ExplainOptions& o) {
     check(!r.queries[i].empty(), "symbol \"{}\": expected a part of one of the symbols {} or, of the translation, {}", o.symbol,
           fmt::join(r.sentences[i].source_symbols, " "), fmt::join(r.sentences[i].target_symbols, " "));
   }
+}
+
+// The text of a language model stands on the target side.
+SymbolPair text_of(const LoadedModel& m, const ExplainOptions& o, const std::string& text) {
+  check(o.target.empty(), "explain: a language model reads one text, the source; found a target too");
+  SymbolPair pair;
+  pair.target = m.subwords.target->encode(text).ids;
+  const auto longest = static_cast<size_t>(m.config.max_positions) - 1;  // the start symbol has a position too
+  check(!pair.target.empty(), "source \"{}\": expected a sentence", text);
+  check(pair.target.size() <= longest, "source of {} symbols: the model takes {}", pair.target.size(), longest);
+  return pair;
 }
 
 // Source and target as symbols; the target is the given one or the greedy translation, as far as there are positions for both.
@@ -128,8 +131,14 @@ AttentionAxes axes_of(const ExplainedSentence& s, const AttentionMaps::Map& map)
   return {fed, fed};
 }
 
+void check_options(const ExplainOptions& o) {
+  check(!o.sources.empty() && o.sources.size() <= 2, "explain: expected one source, or two to stand side by side, found {}",
+        o.sources.size());
+  for (const std::string& source : o.sources) check(!is_blank(source), "explain: source \"{}\": expected a sentence", source);
+}
+
 ExplainResult run_explain(const ExplainOptions& o) {
-  check(!o.sources.empty() && o.sources.size() <= 2, "expected one source, or two to stand side by side, found {}", o.sources.size());
+  check_options(o);
   const LoadedModel m = load_model(o.model);
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   ExplainResult result;
@@ -140,17 +149,18 @@ ExplainResult run_explain(const ExplainOptions& o) {
   options.only = o.attention;
   const int longest = longest_aligned(count_matrices(*m.model, m.parameters->data(), options, workers));
   for (size_t i = 0; i < o.sources.size(); ++i) {
-    const SymbolPair pair = pair_of(m, o.sources[i], i == 0 ? o.target : "", workers);
+    const bool text = m.config.architecture == Architecture::kLanguageModel;
+    const SymbolPair pair = text ? text_of(m, o, o.sources[i]) : pair_of(m, o.sources[i], i == 0 ? o.target : "", workers);
     check(std::cmp_less_equal(std::max(pair.source.size(), pair.target.size()), longest),
           "source {}: {} symbols, {} of its translation: memory is kept for the weights of {}", i + 1, pair.source.size(),
           pair.target.size(), longest);
     ExplainedSentence s;
     s.source = o.sources[i];
-    s.target = m.subwords.target->decode(pair.target);
+    if (!text) s.target = m.subwords.target->decode(pair.target);
     s.source_symbols = pieces(*m.subwords.source, pair.source);
     s.target_symbols = pieces(*m.subwords.target, pair.target);
     s.maps = force(*m.model, m.parameters->data(), {pair}, options, workers).front().maps;
-    result.queries.push_back(queries_of(s, o));
+    result.queries.push_back(queries_of(m.config, s, o));
     result.sentences.push_back(std::move(s));
   }
   check_found(result, o);

@@ -14,19 +14,20 @@ namespace jumok {
 
 struct ExplainOptions {
   std::filesystem::path model;
-  std::vector<std::string> sources;  // one or two
+  std::vector<std::string> sources;  // one or two; of a language model texts
   std::string target;                // of the first source; empty: each source's own greedy translation
   std::string attention;             // the one attention to explain, by name; empty: all
   int head = -1;                     // -1: all
-  // The query to follow: the first symbol that holds this text. Empty: the last row but one, which is the last symbol before the end symbol;
-  // in a decoder's self-attention, whose rows are the symbols fed, the one before that.
+  // The query to follow: the first symbol that is this text (at the beginning of a word or not), else the first that holds it. Empty: the
+  // last row but one, which is the last symbol before the end symbol; in a decoder's self-attention, whose rows are the symbols fed, the
+  // one before that.
   std::string symbol;
   LabRun run;
 };
 
 // One sentence with what its attentions did.
 struct ExplainedSentence {
-  std::string source, target;
+  std::string source, target;                               // target empty: a language model's text
   std::vector<std::string> source_symbols, target_symbols;  // with the end symbol; the target's are those that are predicted
   std::vector<AttentionMaps::Map> maps;
 };
@@ -40,15 +41,18 @@ AttentionAxes axes_of(const ExplainedSentence& sentence, const AttentionMaps::Ma
 
 // One query of one head, as numbers.
 struct ExplainedQuery {
-  std::string attention, formula;
+  std::string attention;
+  std::vector<std::string> formulas;  // a line each
+  std::string allowed;                // which keys the query may attend to, in words
   int head = 0, heads = 1;
   std::string symbol;
   std::vector<std::string> keys;
-  std::vector<double> scores;  // -inf: blocked
+  std::vector<double> scores;  // -inf: blocked, by a mask or outside the window
   std::vector<float> weights;
   std::vector<float> query, mixed;  // [d_k], [d_v] of the head
   std::vector<float> output;        // [D] after W_O, of all heads; empty where there is none
-  std::optional<float> centre;      // p_t of local-p
+  std::optional<float> centre;      // p_t of local-p, from 0
+  float sigma = 0;                  // of its Gaussian
 };
 
 struct ExplainResult {
@@ -58,6 +62,7 @@ struct ExplainResult {
   int head = -1;
 };
 
+void check_options(const ExplainOptions& options);
 // Throws Error on an unusable model, an attention or head that it does not have, or a symbol that no sentence holds.
 ExplainResult run_explain(const ExplainOptions& options);
 

@@ -98,22 +98,18 @@ void summarise(GradientRow& row) {
   row.decay = std::exp(fit_line(steps, logs).slope);
 }
 
-int length_of(const GradientOptions& o) { return o.run.full ? std::max(o.length, 200) : o.length; }
-int sentences_of(const GradientOptions& o) { return o.run.full ? std::max(o.sentences, 32) : o.sentences; }
-
 }  // namespace
 
 void check_options(const GradientOptions& o) {
-  const int length = length_of(o), sentences = sentences_of(o);
-  check(length >= 2 && length <= 10000 && sentences >= 1 && o.width >= 8,
+  check(o.length >= 2 && o.length <= 10000 && o.sentences >= 1 && o.width >= 8,
         "gradient: expected 2 to 10000 words, a sentence and a width of 8 or more");
-  check(o.word >= 1 && o.word <= length, "gradient: expected an output word from 1 to {}, the length of the source, found {}", length,
+  check(o.word >= 1 && o.word <= o.length, "gradient: expected an output word from 1 to {}, the length of the source, found {}", o.length,
         o.word);
 }
 
 GradientResult run_gradient(const GradientOptions& o) {
   check_options(o);
-  const int length = length_of(o), sentences = sentences_of(o);
+  const int length = o.length, sentences = o.sentences;
   GradientResult r{length, sentences, o.word, {}};
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
   const std::vector<Contender> all = contenders();

@@ -10,11 +10,13 @@
 namespace jumok {
 
 struct GradientOptions {
-  int length = 80;    // source words; 200 with run.full
-  int sentences = 8;  // each with parameters of its own; norms are averaged; 32 with run.full
+  int length = 80;    // source words
+  int sentences = 8;  // each with parameters of its own; norms are averaged
   int width = 64;
   int word = 1;  // the output word, from 1
   LabRun run;
+
+  void full_budget() { length = 200, sentences = 32; }
 };
 
 // Norm of ∂loss/∂h_j for the loss of one output word; h_j is the encoder's output for source word j (LSTM: h alone, not c).

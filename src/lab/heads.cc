@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "lab/trained_report.h"
@@ -16,6 +17,9 @@ Contender with_heads(int heads) {
 }
 
 std::string entropy_cell(const HeadShape& s) { return fmt::format("{:.2f} of {:.2f}", s.entropy, s.possible); }
+
+// One head has no other to differ from.
+std::string divergence_cell(const HeadShape& s, int heads) { return heads > 1 ? fmt::format("{:.3f}", s.divergence) : "–"; }
 
 }  // namespace
 
@@ -76,8 +80,8 @@ LabReport report_of(const HeadsResult& r) {
     const std::vector<std::string> cells = trained_cells(row.trained, row.quality);
     c.rows.back().insert(c.rows.back().end(), cells.begin(), cells.end());
     e.rows.push_back({std::to_string(row.heads), entropy_cell(row.shapes.encoder), entropy_cell(row.shapes.decoder),
-                      entropy_cell(row.shapes.source), fmt::format("{:.3f}", row.shapes.encoder.divergence),
-                      fmt::format("{:.3f}", row.shapes.decoder.divergence), fmt::format("{:.3f}", row.shapes.source.divergence)});
+                      entropy_cell(row.shapes.source), divergence_cell(row.shapes.encoder, row.heads),
+                      divergence_cell(row.shapes.decoder, row.heads), divergence_cell(row.shapes.source, row.heads)});
     models.push_back(&row.trained);
   }
   cost.tables.push_back(c);
@@ -92,8 +96,11 @@ nlohmann::ordered_json to_json(const HeadsResult& r) {
   for (const HeadsRow& row : r.rows) {
     nlohmann::ordered_json json = {{"heads", row.heads}};
     json.update(trained_json(row.trained, row.quality));
-    json.update(
-        {{"encoder", to_json(row.shapes.encoder)}, {"decoder", to_json(row.shapes.decoder)}, {"source", to_json(row.shapes.source)}});
+    for (const auto& [name, shape] :
+         {std::pair{"encoder", &row.shapes.encoder}, {"decoder", &row.shapes.decoder}, {"source", &row.shapes.source}}) {
+      json[name] = to_json(*shape);
+      if (row.heads < 2) json[name]["divergence_bits"] = nullptr;
+    }
     rows.push_back(json);
   }
   return {{"experiment", "heads"}, {"text", r.text}, {"width", r.width}, {"rows", rows}};

@@ -21,8 +21,6 @@ namespace {
 constexpr int32_t kSymbol = 5;  // any: time does not depend on it
 constexpr int64_t kBytes = sizeof(float);
 
-int generated_length(const KvCacheOptions& o) { return o.run.full ? std::max(o.length, 1024) : o.length; }
-
 ModelConfig config_of(const std::string& preset, int vocabulary, int longest) {
   ModelConfig c = model_preset(preset);
   c.source_vocabulary = c.target_vocabulary = vocabulary;
@@ -193,16 +191,15 @@ void measure(KvCacheResult& r, const EncoderDecoder& model, const KvCacheOptions
 }  // namespace
 
 void check_options(const KvCacheOptions& o) {
-  const int length = generated_length(o);
-  check(length >= 32 && length <= 65536 && o.source_length >= 1 && o.passes >= 1,
-        "kv-cache: expected a length of 32 to 65536, a source and a pass or more, found {}, {}, {}", length, o.source_length, o.passes);
+  check(o.length >= 32 && o.length <= 65536 && o.source_length >= 1 && o.passes >= 1,
+        "kv-cache: expected a length of 32 to 65536, a source and a pass or more, found {}, {}, {}", o.length, o.source_length, o.passes);
   check(model_preset(o.preset).architecture != Architecture::kRnn,
         "kv-cache: preset {}: expected a Transformer or a language model; a recurrent decoder has no cache", o.preset);
 }
 
 KvCacheResult run_kv_cache(const KvCacheOptions& o) {
   check_options(o);
-  const int length = generated_length(o);
+  const int length = o.length;
   const auto model = make_model(config_of(o.preset, o.vocabulary, std::max(length, o.source_length)));
   KvCacheResult r;
   r.preset = o.preset;

@@ -13,10 +13,12 @@ namespace jumok {
 struct KvCacheOptions {
   std::string preset = "transformer-small";  // or a language model's
   int vocabulary = 8000;
-  int length = 256;        // symbols generated; 1024 with run.full
+  int length = 256;        // symbols generated
   int source_length = 16;  // symbols of the source; a language model has none
   int passes = 3;          // of generating; of each step's times the median is taken
   LabRun run;
+
+  void full_budget() { length = 1024; }
 };
 
 struct KvCacheRow {

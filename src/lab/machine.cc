@@ -24,11 +24,14 @@ MachineRoof measure_machine(int threads, double seconds) {
   roof.threads = threads;
   roof.processor = processor_name();
   Workers workers(threads);
-  std::vector<double> fma(threads), read(threads);
-  workers.run(threads, [&](int i, int) { fma[i] = kernels::probe_fma(seconds / 2); });
-  workers.run(threads, [&](int i, int) { read[i] = kernels::probe_read(seconds / 2); });
-  for (const double rate : fma) roof.fma += rate;
-  for (const double rate : read) roof.read += rate;
+  const auto together = [&](double (*probe)(double)) {
+    std::vector<double> rates(threads);
+    workers.run(threads, [&](int i, int) { rates[i] = probe(seconds / 3); });
+    return std::accumulate(rates.begin(), rates.end(), 0.0);
+  };
+  roof.fma = together(kernels::probe_fma);
+  roof.read = together(kernels::probe_read);
+  roof.exp = together(kernels::probe_exp);
   return roof;
 }
 

@@ -10,6 +10,7 @@ struct MachineRoof {
   int threads = 1;
   double fma = 0;         // f32 FLOP/s of all threads together
   double read = 0;        // bytes/s from memory, all threads together
+  double exp = 0;         // our exp in the first-level cache, elements/s of all threads together
   std::string processor;  // its name, as the system gives it
 };
 

@@ -210,7 +210,9 @@ nlohmann::ordered_json to_json(const PermutationResult& r) {
                     {"twins", row.twins},
                     {"equivariant", row.equivariant()}});
   }
-  return {{"experiment", "permutation"}, {"length", r.length}, {"permutations", r.permutations}, {"rows", rows}};
+  nlohmann::ordered_json maps = nlohmann::ordered_json::array();
+  for (const OrderMap& m : r.maps) maps.push_back({{"model", m.model}, {"words", m.words}, {"weights", m.weights}});
+  return {{"experiment", "permutation"}, {"length", r.length}, {"permutations", r.permutations}, {"rows", rows}, {"maps", maps}};
 }
 
 }  // namespace jumok

@@ -198,7 +198,7 @@ ScaleResult run_scale(const ScaleOptions& o) {
   check_options(o);
   const LabText text = o.updates > 0 ? o.text() : LabText();  // what is wrong with files is said before the draws
   Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
-  const int64_t chunks = (static_cast<int64_t>(o.draws) * (o.run.full ? 50 : 1) + kChunk - 1) / kChunk;
+  const int64_t chunks = (static_cast<int64_t>(o.draws) + kChunk - 1) / kChunk;
   ScaleResult result{o.keys, chunks * kChunk, {}, {}, 0, {}};
   constexpr double kDrawn = 0.1;  // of the time, where models are trained too
   const double drawn = o.updates > 0 ? kDrawn : 1;

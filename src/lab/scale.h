@@ -15,7 +15,9 @@ struct ScaleOptions : TrainingPlan {
   ScaleOptions() { updates = 300; }
   std::vector<int> widths = {1, 4, 16, 64, 128, 256, 512, 1024};  // d_k
   int keys = 8;
-  int draws = 4000;  // of a query and its keys, for each width; 50 times as many with run.full
+  int draws = 4000;  // of a query and its keys, for each width
+
+  void full_budget() { TrainingPlan::full_budget(), draws *= 50; }
 };
 
 // Means over the draws.

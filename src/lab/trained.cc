@@ -77,11 +77,10 @@ LabText TrainingPlan::text() const {
 }
 
 TrainingBudget TrainingPlan::budget() const {
-  constexpr int kQuickWidth = 64, kFullWidth = 256, kMore = 10;
   TrainingBudget b;
-  b.updates = seconds > 0 ? 0 : updates * (run.full ? kMore : 1);
+  b.updates = seconds > 0 ? 0 : updates;
   b.seconds = seconds;
-  b.width = run.full && width == kQuickWidth ? kFullWidth : width;
+  b.width = width;
   b.batch_tokens = batch_tokens;
   if (files.given()) b.subwords = subwords, b.vocabulary = vocabulary;
   b.settings = settings;
@@ -202,10 +201,7 @@ Quality judge(const fs::path& model, const LabText& text, int threads) {
   q.aer = std::numeric_limits<double>::quiet_NaN();
   if (text.gold.empty() || !has_attention_over_source(*load_model(model).model)) return q;
   std::vector<std::vector<AlignmentLink>> links;
-  for (const Alignment& a : Aligner(model, {threads, {}}).align(text.test_source, text.test_target)) {
-    links.emplace_back();
-    for (const auto& [s, t] : a.links) links.back().push_back({s, t});
-  }
+  for (Alignment& a : Aligner(model, {threads, {}}).align(text.test_source, text.test_target)) links.push_back(std::move(a.links));
   q.aer = alignment_error_rate(links, text.gold, text.judged).error_rate;
   return q;
 }

@@ -34,13 +34,14 @@ struct TrainingPlan {
   std::string subwords = "unigram";              // of own text: unigram | bpe | char | word
   int vocabulary = 8000;                         // of own text: pieces at most
   int training_pairs = 20000, test_pairs = 300;  // of the task; of own text so many test lines at most
-  int64_t updates = 500;                         // of each model; 10 times as many with run.full
+  int64_t updates = 500;                         // of each model
   double seconds = 0;                            // of each, instead of updates; 0: updates count
-  int width = 64;                                // model.width of all; 0: each preset's own. 256 with run.full
+  int width = 64;                                // model.width of all; 0: each preset's own
   int batch_tokens = 1024;
   std::vector<std::string> settings;  // over those of every contender
   LabRun run;
 
+  void full_budget() { updates *= 10, width = 256; }
   LabText text() const;
   TrainingBudget budget() const;
   // Error when `key` is among the settings for all models: it is what they differ in. `instead`: where it is chosen.

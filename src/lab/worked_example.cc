@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -48,7 +49,7 @@ Vectors chosen(const Vectors& words, const std::vector<int>& numbers) {
 double cosine(const std::vector<double>& a, const std::vector<double>& b) {
   double ab = 0, aa = 0, bb = 0;
   for (size_t i = 0; i < a.size(); ++i) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : std::numeric_limits<double>::quiet_NaN();  // no direction
 }
 
 Vectors cosines(const Vectors& a, const Vectors& b) {
@@ -131,7 +132,7 @@ WorkedExampleResult run_worked_example(const WorkedExample& e) {
 }
 
 nlohmann::ordered_json to_json(const WorkedExampleResult& r) {
-  const auto finite = [](Vectors v) {  // JSON has no -inf: what is not allowed has no score
+  const auto finite = [](const Vectors& v) {  // JSON has no -inf (a pair that is not allowed) and no NaN (a cosine with no vector)
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const auto& row : v) {
       rows.push_back(nlohmann::ordered_json::array());
@@ -148,6 +149,12 @@ nlohmann::ordered_json to_json(const WorkedExampleResult& r) {
           {"words", r.input.words},
           {"queries", names(r.input.queries)},
           {"keys", names(r.input.keys)},
+          {"embeddings", r.input.embeddings},
+          {"w_q", r.input.query_matrix},
+          {"w_k", r.input.key_matrix},
+          {"w_v", r.input.value_matrix},
+          {"scale", r.input.scale.value_or(1 / std::sqrt(static_cast<double>(r.q.front().size())))},
+          {"allowed", r.input.allowed.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(r.input.allowed)},  // null: all
           {"q", r.q},
           {"k", r.k},
           {"v", r.v},
@@ -156,8 +163,8 @@ nlohmann::ordered_json to_json(const WorkedExampleResult& r) {
           {"weights", r.weights},
           {"unscaled_weights", r.unscaled_weights},
           {"context", r.context},
-          {"embedding_cosines", r.embedding_cosines},
-          {"context_cosines", r.context_cosines},
+          {"embedding_cosines", finite(r.embedding_cosines)},
+          {"context_cosines", finite(r.context_cosines)},
           {"pair_scores", r.pair_scores}};
 }
 

@@ -37,7 +37,7 @@ struct WorkedExampleResult {
   Vectors scaled_scores;              // [Q, K]
   Vectors weights, unscaled_weights;  // [Q, K]: softmax of the scaled, of the plain scores
   Vectors context;                    // [Q, d_v]
-  Vectors embedding_cosines;          // [Q, K] of the words' embeddings
+  Vectors embedding_cosines;          // [Q, K] of the words' embeddings; NaN where one is all zeros
   Vectors context_cosines;            // [Q, K] of the context with the keys' embeddings; empty where the widths differ
   Vectors pair_scores;                // [W, W] q(word i)·k(word j): what row i asks of column j
 };

@@ -10,7 +10,7 @@
 namespace jumok {
 namespace {
 
-std::string number(double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : "not allowed"; }
+std::string number(double x) { return std::isnan(x) ? "–" : std::isinf(x) ? "not allowed" : fmt::format("{:.3f}", x); }
 
 std::string vector_text(const std::vector<double>& v) {
   constexpr size_t kShown = 6;

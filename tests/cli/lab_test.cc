@@ -92,6 +92,8 @@ TEST(Lab, SettingsThatOneOfTheModelsCannotTakeAreWrongUsage) {
       {"permutation --preset none", "none"},
       {"complexity --lengths 4,2", "rising"},
       {"kv-cache --preset rnn-none", "rnn-none"},
+      {"explain --model none --source a --source b --source c", "found 3"},
+      {"explain --model none --source ' '", "expected a sentence"},
   };
   for (const auto& [options, part] : wrong) {
     const Outcome o = run_jumok("lab " + std::string(options));
@@ -99,6 +101,20 @@ TEST(Lab, SettingsThatOneOfTheModelsCannotTakeAreWrongUsage) {
     EXPECT_EQ(o.out, "") << options;
     EXPECT_NE(o.err.find(part), std::string::npos) << options << ": " << o.err;
   }
+}
+
+// The whole budget are other defaults: what is given counts, wherever it stands.
+TEST(Lab, WhatIsGivenCountsBesideTheWholeBudget) {
+  for (const char* line : {"--full --length 6 --sentences 2", "--length 6 --sentences 2 --full"}) {
+    const Outcome o = run_jumok(std::string("lab gradient --width 8 --json --quiet ") + line);
+    ASSERT_EQ(o.status, 0) << o.err;
+    const auto json = nlohmann::json::parse(o.out);
+    EXPECT_EQ(json["length"], 6);
+    EXPECT_EQ(json["sentences"], 2);
+  }
+  const Outcome o = run_jumok("lab gradient --width 8 --full --full --length 6 --json --quiet");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(nlohmann::json::parse(o.out)["sentences"], 32);
 }
 
 TEST(Lab, ScaleRefusesWhatIsAboutTrainingWhereNothingIsTrained) {

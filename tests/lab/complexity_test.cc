@@ -38,6 +38,12 @@ ComplexityOptions small() {
   return o;
 }
 
+TEST(Complexity, AKernelOfOneReachesNobodyHoweverDilated) {
+  ComplexityOptions o = small();
+  o.kernel = 1;
+  EXPECT_EQ(run_complexity(o).layers[3].path_formula, "n/k");
+}
+
 // Vaswani 2017, table 1, at n = 9, k = 3.
 TEST(Complexity, StepsAndPathsAreThoseOfTheTable) {
   const ComplexityResult r = run_complexity(small());

@@ -87,7 +87,7 @@ class OnnxCase {
   bool reversed_, batch_first_;
 };
 
-TEST(OnnxRecurrent, EveryOperatorTestOfRnnGruAndLstm) {
+TEST(OnnxRecurrent, EveryOperatorTestOfRnnGruAndLstmWithoutPeepholes) {
   std::map<std::string, std::map<std::string, NamedMatrix>> cases;
   for (const auto& [name, matrix] : read_named_matrices(JUMOK_TEST_DATA "/onnx_recurrent.txt")) {
     const size_t slash = name.find('/');

@@ -1,0 +1,19 @@
+// The formulas of one attention of a model, as lab explain prints them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/attention_maps.h"
+#include "models/config.h"
+
+namespace jumok {
+
+// From the states to the context, a line each: projections, score, centre of local-p, weight, mix, output. x_i and y_j are the rows that
+// ask and answer in a Transformer (both x in self-attention); s_{t−1}, h_t the decoder's state, h_j the encoder's in a recurrent model.
+std::vector<std::string> formulas_of(const ModelConfig& config, const std::string& attention, const AttentionParts& parts, int heads);
+
+// Which of the keys the query of `row` may attend to, in words.
+std::string allowed_keys(const AttentionParts& parts, int64_t row, int64_t keys);
+
+}  // namespace jumok

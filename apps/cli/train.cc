@@ -90,7 +90,7 @@ int run(Options o) {
   Progress bar(bar_options);
   o.train.begin = [&] { guard.emplace(); };
   o.train.stop = &stop_requested;
-  o.train.log = [&](LogLevel level, const std::string& text) { bar.note(level == LogLevel::kWarning ? "warning: " + text : text); };
+  o.train.log = [&](LogLevel level, const std::string& text) { bar.note(level == LogLevel::kWarning ? "jumok: " + text : text); };
   o.train.progress = [&, resumed = o.train.resume](const TrainProgress& p) mutable {
     if (std::exchange(resumed, false)) bar.resume(p.fraction);
     show(bar, p);

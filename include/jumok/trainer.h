@@ -53,7 +53,7 @@ struct TrainOptions {
   // Called once, when the texts are read and the vocabulary is there, before the first file is written: a run given up until then leaves
   // nothing (where `stop` is set by then, train() returns kStopped), from then on `stop` ends it with its state saved.
   std::function<void()> begin;
-  std::function<void(const TrainProgress&)> progress;
+  std::function<void(const TrainProgress&)> progress;  // what it throws, train() throws after it has saved the state
   LogSink log;
   const std::atomic<bool>* stop = nullptr;  // set from outside (a signal): the run saves its state and ends, after the present update
 };
@@ -72,8 +72,8 @@ struct TrainResult {
 // Runs until a limit, the end of patience or `stop`. Throws Error on unusable files, options or a model directory that is already in use.
 TrainResult train(const TrainOptions& options);
 
-// Throws Error where options of a new run contradict each other or settings are wrong: what can be known without reading a file. train()
-// does it too.
+// Throws Error where options of a new run are out of range or contradict each other, or settings are wrong: what can be known without
+// reading a file. train() does it too.
 void check_train_options(const TrainOptions& options);
 
 // One option that `settings` understands.

@@ -168,32 +168,42 @@ void check_limits(const TrainOptions& o) {
   check(o.max_updates >= 0, "updates: expected 0 (no limit) or more, found {}", o.max_updates);
 }
 
-void check_train_options(const TrainOptions& o) {
+// Of a new run and a resumed one.
+void check_run(const TrainOptions& o) {
   check_limits(o);
+  check(!o.model.empty(), "model: expected a folder, found none");
+  check(o.threads >= 0, "threads = {}: expected 0 (one a core) or more", o.threads);
+}
+
+void check_train_options(const TrainOptions& o) {
+  check_run(o);
   const Configs configs = new_configs(o.preset, o.settings);
-  check_files(o, configs.pairs(), "preset " + o.preset);
+  const bool pairs = configs.pairs();
+  check_files(o, pairs, "preset " + o.preset);
+  check(names_all(o, training_fields(pairs)), "{}",
+        pairs ? "training wants two files of parallel text: source and target" : "training a language model wants a file of text");
+  check(!o.resume, "a resumed run has no options of a new one");
+  check(!o.source_subwords.empty() || o.vocabulary >= 1, "vocabulary = {}: expected 1 or more", o.vocabulary);
   subword_kind(o.subwords);
   check(o.target_subwords.empty() || !o.source_subwords.empty(), "a subword model of the target side wants one of the source side too");
   const bool one_given = o.target_subwords.empty() || o.target_subwords == o.source_subwords;
-  check(configs.pairs() || one_given, "a language model has one subword model, found two: {} and {}", o.source_subwords.string(),
+  check(pairs || one_given, "a language model has one subword model, found two: {} and {}", o.source_subwords.string(),
         o.target_subwords.string());
-  const bool joint = !configs.pairs() || (o.source_subwords.empty() ? o.joint : one_given);
+  const bool joint = !pairs || (o.source_subwords.empty() ? o.joint : one_given);
   check(joint || configs.model.tying != Tying::kAll || !sets_tying(o), kTiesAll);
 }
 
 Session fresh_session(const TrainOptions& o) {
   check_train_options(o);
   Session session{o, new_configs(o.preset, o.settings), {}};
-  const bool pairs = session.configs.pairs();
-  check(names_all(o, training_fields(pairs)), "{}",
-        pairs ? "training wants two files of parallel text: source and target" : "training a language model wants a file of text");
   check_unused(o);
   return session;
 }
 
 Session resumed_session(const TrainOptions& now) {
   if (!now.settings.empty()) fail("--set {}: a resumed run keeps the settings it began with", now.settings.front());
-  check_limits(now);
+  check_run(now);
+  check(!now.overwrite, "a resumed run goes on with the model that is there: expected no overwriting");
   Session session{now, {}, {}};
   session.configs.model = read_config(now.model, &session.stored);
   check_files(now, session.configs.pairs(), now.model.string());

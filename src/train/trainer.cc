@@ -68,6 +68,7 @@ TrainResult Trainer::run() {
   check_limits();
   while (!end_) one_epoch();
   finish();
+  if (thrown_) std::rethrow_exception(thrown_);
   TrainResult result;
   result.end = *end_;
   result.updates = state_.updates;
@@ -129,10 +130,18 @@ void Trainer::report(const OutputLoss& loss, const UpdateResult& result) {
                     {"gradient_norm", result.gradient_norm}});
     window_ = {};
   }
-  if (!in_.options.progress) return;
-  TrainProgress p = progress();
+  tell(progress());
+}
+
+// What the caller throws ends the run as `stop` does, its state saved, and is thrown again at the end.
+void Trainer::tell(TrainProgress p) {
+  if (!in_.options.progress || thrown_) return;
   p.fraction = fraction();
-  in_.options.progress(p);
+  try {
+    in_.options.progress(p);
+  } catch (...) {
+    thrown_ = std::current_exception();
+  }
 }
 
 void Trainer::after_update() {
@@ -169,15 +178,13 @@ void Trainer::validate_now() {
   if (!in_.validation->references.empty()) event.update({{"bleu", scores.bleu}, {"chrf", scores.chrf}});
   event["best"] = best;
   events_->write(event);
-  if (!in_.options.progress) return;
   TrainProgress p = progress();
-  p.fraction = fraction();
   p.validated = true;
   p.valid_loss = scores.loss;
   p.bleu = scores.bleu;
   p.chrf = scores.chrf;
   p.is_best = best;
-  in_.options.progress(p);
+  tell(p);
 }
 
 bool Trainer::is_better(const ValidationScores& scores, double& value) const {
@@ -229,7 +236,7 @@ void Trainer::check_limits() {
     end_ = TrainEnd::kTime;
   else if (in_.config.patience > 0 && at_.validations_without_best >= in_.config.patience)
     end_ = TrainEnd::kPatience;
-  else if (o.stop != nullptr && o.stop->load())
+  else if (thrown_ || (o.stop != nullptr && o.stop->load()))
     end_ = TrainEnd::kStopped;  // last: a run that has just finished is not one to be gone on with
 }
 

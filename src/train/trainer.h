@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -51,6 +52,7 @@ class Trainer {
   double seconds() const;
   double fraction() const;
   TrainProgress progress() const;
+  void tell(TrainProgress p);
 
   TrainerInput in_;
   std::filesystem::path checkpoint_folder_;
@@ -62,6 +64,7 @@ class Trainer {
   double peak_;
   size_t batches_in_epoch_ = 0;
   std::optional<TrainEnd> end_;
+  std::exception_ptr thrown_;  // by a callback
   std::chrono::steady_clock::time_point began_;
   double seconds_before_ = 0;  // of earlier sessions
 

@@ -43,6 +43,14 @@ std::string difference(const State& found, const State& expected) {
   return text;
 }
 
+// Trains until update `stop_at` has been reported, as a signal would end it.
+TrainResult train_until(TrainOptions options, int64_t stop_at) {
+  std::atomic<bool> stop = false;
+  options.stop = &stop;
+  options.progress = [&](const TrainProgress& p) { stop = stop || p.update >= stop_at; };
+  return train(options);
+}
+
 class TrainRun : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -55,14 +63,6 @@ class TrainRun : public testing::Test {
     delete folder_;
     delete result_;
     delete unbroken_;
-  }
-
-  // Trains until update `stop_at` has been reported, as a signal would end it.
-  static TrainResult train_until(TrainOptions options, int64_t stop_at) {
-    std::atomic<bool> stop = false;
-    options.stop = &stop;
-    options.progress = [&](const TrainProgress& p) { stop = stop || p.update >= stop_at; };
-    return train(options);
   }
 
   static TemporaryFolder* folder_;
@@ -265,6 +265,58 @@ TEST_F(TrainRun, TheLossFalls) {
   EXPECT_GT(last, 0);
   EXPECT_LT(last, 2.4);
 }
+
+// Recurrent models, whose weights' gradients are summed over the steps.
+struct RecurrentRunCase {
+  const char* preset;
+  std::vector<std::string> settings;
+};
+void PrintTo(const RecurrentRunCase& c, std::ostream* out) { *out << c.preset; }
+
+class RecurrentRun : public testing::TestWithParam<RecurrentRunCase> {
+ protected:
+  TrainOptions options(const std::string& model) const {
+    TrainOptions o = digit_run(folder_, model);
+    o.preset = GetParam().preset;
+    o.settings = {"model.width=8",       "train.rate=0.01",          "train.warm-up=20",       "train.attention-dropout=0.1",
+                  "train.max-length=31", "validate.every=10",        "train.batch-tokens=100", "average.every=5",
+                  "average.last=3",      "train.micro-batch-rows=16"};
+    o.settings.insert(o.settings.end(), GetParam().settings.begin(), GetParam().settings.end());
+    o.max_updates = 20;
+    return o;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_P(RecurrentRun, OneAndTwoThreadsGiveTheSameBits) {
+  TrainOptions one = options("one"), two = options("two");
+  one.threads = 1;
+  two.threads = 2;
+  EXPECT_EQ(train(one).updates, 20);
+  train(two);
+  EXPECT_EQ(difference(lasting_state(two.model), lasting_state(one.model)), "");
+}
+
+// Epochs have 10 to 15 updates: one stop is in the first and one in the second, both between validations.
+TEST_P(RecurrentRun, StoppedAndResumedItGivesTheBitsOfTheUnbrokenRun) {
+  const TrainOptions whole = options("whole");
+  train(whole);
+  const State unbroken = lasting_state(whole.model);
+  for (const int64_t k : {7, 16}) {
+    const TrainOptions part = options("stopped" + std::to_string(k));
+    EXPECT_EQ(train_until(part, k).updates, k);
+    TrainOptions resumed;
+    resumed.model = part.model;
+    resumed.resume = true;
+    resumed.threads = 1;
+    EXPECT_EQ(train(resumed).updates, 20);
+    EXPECT_EQ(difference(lasting_state(part.model), unbroken), "") << "stopped after " << k;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RecurrentRun,
+                         testing::Values(RecurrentRunCase{"rnn-bahdanau", {}},
+                                         RecurrentRunCase{"rnn-luong-dot", {"decoder.input-feeding=true"}}));
 
 }  // namespace
 }  // namespace jumok

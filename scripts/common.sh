@@ -18,6 +18,16 @@ quietly() {
   fi
 }
 
+# watch_build LOG: what ninja has done, every second, where a terminal looks on; its caller ends it.
+watch_build() {
+  local log=$1 start=$SECONDS done total
+  [ -t 1 ] || return 0
+  while sleep 1; do
+    IFS='[/]' read -r _ done total _ < <(grep -oE '^\[[0-9]+/[0-9]+\]' "$log" | tail -n 1) || continue
+    [ "${done:-0}" -gt 0 ] && printf '\r   %d of %d steps, %d s left  ' "$done" "$total" $(((SECONDS - start) * (total - done) / done))
+  done
+}
+
 # configure_and_build FOLDER CMAKE-OPTION... -- TARGET...: reuses what is there. JUMOK_UNITY: from nothing it takes half the time.
 configure_and_build() {
   local folder=$1 options=() start=$SECONDS
@@ -29,7 +39,14 @@ configure_and_build() {
   shift || true
   say "building in ${folder#"$project"/} with $jobs jobs"
   quietly "$folder/configure.log" cmake -S "$project" -B "$folder" -G Ninja -DJUMOK_UNITY=ON "${options[@]}"
-  quietly "$folder/build.log" cmake --build "$folder" -j "$jobs" --target "$@"
+  : >"$folder/build.log"
+  watch_build "$folder/build.log" 2>/dev/null &
+  local watcher=$! status=0
+  quietly "$folder/build.log" cmake --build "$folder" -j "$jobs" --target "$@" || status=1
+  kill "$watcher" 2>/dev/null || true
+  wait "$watcher" 2>/dev/null || true
+  [ -t 1 ] && printf '\r%40s\r' ''
+  [ $status -eq 0 ] || return 1
   grep -E 'warning:' "$folder/build.log" | sort -u | head -n 20 || true
   say "built in $((SECONDS - start)) s"
 }

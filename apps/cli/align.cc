@@ -27,7 +27,6 @@ namespace {
 
 constexpr size_t kWindow = 1000;                  // pairs aligned before their links are printed
 constexpr size_t kWindowBytes = size_t{1} << 26;  // fewer where sentences are long: their matrices are held; bytes² of text
-constexpr int kPagePairs = 20;                    // of an html page unless set: more make a page that browsers open slowly
 constexpr double kSeveralThreshold = 0.15;        // of --links threshold unless set
 
 struct Options {
@@ -39,8 +38,7 @@ struct Options {
   std::optional<double> threshold;
   std::string gold, gold_source, gold_target;
   JudgedLinks judged = JudgedLinks::kAll;
-  std::pair<std::string, std::string> matrix;  // format, path
-  int matrix_pairs = 0;
+  MatrixOptions matrix;
   AlignOptions align;
   TranslatorOptions aligner;
 };
@@ -101,7 +99,7 @@ class LinkFinder {
     const std::vector<WordLinks> backward = directed(*backward_, options_.reverse, targets, sources, first_line);
     for (size_t i = 0; i < found.size(); ++i) {
       WordLinks turned;
-      for (const auto& [target, source] : backward[i]) turned.emplace_back(source, target);
+      for (const auto& [target, source] : backward[i]) turned.push_back({source, target});
       found[i] = symmetrise(found[i], turned, parse_symmetrisation(options_.symmetrise));
     }
     return found;
@@ -123,34 +121,6 @@ class LinkFinder {
   Options options_;
   Aligner forward_;
   std::optional<Aligner> backward_;
-};
-
-// The attention of the first pairs, all unless limited, window by window.
-class Matrices {
- public:
-  explicit Matrices(const Options& o) {
-    const auto& [format, path] = o.matrix;
-    if (format.empty()) return;
-    left_ = o.matrix_pairs > 0 ? static_cast<size_t>(o.matrix_pairs) : format == "html" ? kPagePairs : SIZE_MAX;
-    output_ = open_matrix_output(format, path, "What " + folder_name(o.model) + " attends to");
-  }
-  void write(const Aligner& aligner, std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line) {
-    const size_t count = output_ ? std::min(left_, sources.size()) : 0;
-    AlignOptions options;
-    for (size_t i = 0; i < count; ++i) {
-      options.first_line = first_line + static_cast<int64_t>(i);
-      // One at a time: all layers and heads of a window would fill the memory.
-      output_->write(aligner.matrices(sources.subspan(i, 1), targets.subspan(i, 1), options).front(), sources[i], targets[i]);
-    }
-    left_ -= count;
-  }
-  void commit() {
-    if (output_) output_->commit();
-  }
-
- private:
-  std::unique_ptr<MatrixOutput> output_;
-  size_t left_ = 0;
 };
 
 size_t window_end(const ParallelLines& text, size_t begin) {
@@ -181,7 +151,7 @@ int run(const Options& o) {
   Progress bar(bar_options(text.source.size()));
   Messages messages(bar);
   LinkFinder finder(o, messages);
-  Matrices matrices(o);
+  MatrixWriter matrices(o.matrix, o.model);
   if (gold) {
     messages.about = "gold pairs: ";
     finder.choose(*gold);
@@ -194,7 +164,11 @@ int run(const Options& o) {
     const auto sources = std::span(text.source).subspan(begin, count), targets = std::span(text.target).subspan(begin, count);
     std::string out;
     for (const WordLinks& links : finder.links(sources, targets, first_line)) out += pharaoh(links);
-    matrices.write(finder.forward(), sources, targets, first_line);
+    matrices.write(sources, targets, [&](size_t i) {
+      AlignOptions one;
+      one.first_line = first_line + static_cast<int64_t>(i);
+      return finder.forward().matrices(sources.subspan(i, 1), targets.subspan(i, 1), one).front();
+    });
     write_output(out);
     flush_output();
     begin += count;
@@ -263,18 +237,6 @@ void add_choice_options(CLI::App& sub, Options& o) {
   }
 }
 
-void add_matrix_options(CLI::App& sub, Options& o) {
-  auto* matrix = sub.add_option("--matrix", o.matrix,
-                                "Also write the attention of every layer and head between subword symbols, end symbols included, as json, "
-                                "tsv or html to a file, or as npy (float32, [layers, heads, target, source]) to a new folder")
-                     ->type_name("FORMAT PATH")
-                     ->check(one_of({"json", "tsv", "npy", "html"}).application_index(0));
-  sub.add_option("--matrix-pairs", o.matrix_pairs, fmt::format("Pairs written there, the first; 0: all (html: {})", kPagePairs))
-      ->check(whole(0, 1000000000))
-      ->type_name("N")
-      ->needs(matrix);
-}
-
 constexpr char kRule[] =
     "Words are what white space separates. The weight of a pair of words is the attention between their subword symbols, summed over the "
     "symbols of the source word, averaged over those of the target word; what went to the end symbol is left out. Links are source-target, "
@@ -292,7 +254,7 @@ void add_align(CLI::App& app, Command& command) {
   add_attention_options(*sub, *o);
   add_link_options(*sub, *o);
   add_choice_options(*sub, *o);
-  add_matrix_options(*sub, *o);
+  add_matrix_options(*sub, o->matrix, "the attention of every layer and head, end symbols included,", "Pairs");
   sub->add_option("--threads", o->aligner.threads, "Threads; 0: one a core. Results do not depend on it")
       ->check(whole(0, 4096))
       ->type_name("N");

@@ -20,12 +20,12 @@ std::vector<int> word_counts(const std::vector<std::string>& lines) {
 const char* step_name(AttentionStep step) { return step == AttentionStep::kInput ? "input" : "output"; }
 
 // A line for each layer and step: the mean's error rate, then each head's; a star at the best.
-std::string table(const std::vector<AttentionTrial>& trials, const AttentionTrial& best, int heads) {
+std::string table(const std::vector<AttentionTrial>& trials, const AttentionChoice& best, int heads) {
   std::string out = "  layer  step       mean ";
   for (int head = 0; head < heads; ++head) out += fmt::format("{:>8} ", fmt::format("head {}", head));
   for (const AttentionTrial& t : trials) {
     if (t.attention.head < 0) out += fmt::format("\n  {:<5}  {:<6}", t.attention.layer, step_name(t.attention.step));
-    out += fmt::format("{:8.4f}{}", t.score.error_rate, &t == &best ? '*' : ' ');
+    out += fmt::format("{:8.4f}{}", t.score.error_rate, t.attention == best ? '*' : ' ');
   }
   return out + "\n";
 }
@@ -56,10 +56,10 @@ std::string choice_options(const AttentionChoice& choice, const std::string& pre
 
 AttentionChoice choose_attention(const Aligner& aligner, const ChoiceGold& gold, const TrialOptions& options, const std::string& prefix) {
   const auto trials = aligner.try_attentions(gold.sources, gold.targets, gold.links, options);
-  const AttentionTrial& best = best_trial(trials);
+  const AttentionTrial best = best_trial(trials);
   const AlignmentScore& s = best.score;
   std::string out = fmt::format("jumok: alignment error rates on {}, {} pairs\n", gold.name, gold.sources.size());
-  out += table(trials, best, aligner.heads());
+  out += table(trials, best.attention, aligner.heads());
   out += fmt::format("jumok: chosen: {}: AER = {:.4f} (precision = {:.4f} recall = {:.4f}), the lowest of {}, the first of equals\n",
                      choice_options(best.attention, prefix), s.error_rate, s.precision, s.recall, trials.size());
   std::fputs(out.c_str(), stderr);

@@ -14,7 +14,8 @@ BenchJson bench_object(const std::string& name, const MachineRoof& roof, BenchJs
            {{"processor", roof.processor},
             {"threads", roof.threads},
             {"fma_peak_gflops", roof.fma / 1e9},
-            {"read_gb_per_second", roof.read / 1e9}}},
+            {"read_gb_per_second", roof.read / 1e9},
+            {"exp_per_second", roof.exp}}},
           {"settings", std::move(settings)},
           {"rows", std::move(rows)}};
 }
@@ -22,8 +23,8 @@ BenchJson bench_object(const std::string& name, const MachineRoof& roof, BenchJs
 BenchJson bench_row(const std::string& name, const Spread& seconds) { return {{"row", name}, {"seconds", to_json(seconds)}}; }
 
 std::string machine_line(const MachineRoof& roof) {
-  return fmt::format("{}, {} thread{}: FMA peak {:.0f} GFLOP/s, memory {:.1f} GB/s", roof.processor, roof.threads,
-                     roof.threads == 1 ? "" : "s", roof.fma / 1e9, roof.read / 1e9);
+  return fmt::format("{}, {} thread{}: FMA peak {:.0f} GFLOP/s, memory {:.1f} GB/s, exp {:.2f} G/s", roof.processor, roof.threads,
+                     roof.threads == 1 ? "" : "s", roof.fma / 1e9, roof.read / 1e9, roof.exp / 1e9);
 }
 
 std::string quartile_text(const Spread& s, double scale) {

@@ -10,6 +10,7 @@
 #include "arriving_input.h"
 #include "commands.h"
 #include "jumok/generator.h"
+#include "matrix_output.h"
 #include "model_kind.h"
 #include "output.h"
 #include "text/lines.h"
@@ -22,6 +23,7 @@ struct Options {
   std::string model;
   GeneratorOptions generator;
   GenerateOptions generate;
+  MatrixOptions matrix;
   bool continuation = false, samples = false;
   int64_t window = 2000;
 };
@@ -41,9 +43,23 @@ void print_window(const std::vector<std::vector<Generation>>& generations, int64
   flush_output();
 }
 
+// Of every text printed, prompt and continuation.
+void write_matrices(MatrixWriter& matrices, const Generator& generator, const std::vector<std::vector<Generation>>& generations,
+                    int64_t first_line) {
+  if (!matrices) return;
+  for (size_t i = 0; i < generations.size(); ++i) {
+    const std::span<const Generation> samples = generations[i];
+    std::vector<std::string> texts;
+    for (const Generation& g : samples) texts.push_back(g.text);
+    matrices.write(std::vector<std::string>(texts.size()), texts,
+                   [&](size_t k) { return generator.matrices_of(samples.subspan(k, 1), first_line + static_cast<int64_t>(i)).front(); });
+  }
+}
+
 int run(Options o) {
   expect_language_model(o.model);
   o.generator.log = say;
+  MatrixWriter matrices(o.matrix, o.model);
   const Generator generator(o.model, o.generator);
   ArrivingInput input(STDIN_FILENO, "standard input");
   std::istream stream(&input);
@@ -51,9 +67,12 @@ int run(Options o) {
   int64_t done = 0;
   for (auto prompts = next_window(input, reader, o.window); !prompts.empty(); prompts = next_window(input, reader, o.window)) {
     o.generate.first_line = done + 1;
-    print_window(generator.generate(prompts, o.generate), done, o);
+    const auto generations = generator.generate(prompts, o.generate);
+    print_window(generations, done, o);
+    write_matrices(matrices, generator, generations, done + 1);
     done += static_cast<int64_t>(prompts.size());
   }
+  matrices.commit();
   return 0;
 }
 
@@ -72,7 +91,7 @@ void add_choice_options(CLI::App& sub, Options& o) {
       ->check(whole(0, 1000000))
       ->type_name("K")
       ->excludes(greedy);
-  sub.add_option("--top-p", g.top_p, "Then from the fewest of those whose probability reaches P")
+  sub.add_option("--top-p", g.top_p, "Then from the fewest of those whose probability reaches P, which is above 0")
       ->check(real(0, 1))
       ->type_name("P")
       ->excludes(greedy);
@@ -98,6 +117,8 @@ void add_generate(CLI::App& app, Command& command) {
       ->type_name("TEXT")
       ->check([](const std::string& text) { return text.empty() ? std::string("expected a text, found an empty one") : std::string(); });
   sub->add_flag("--continuation", o->continuation, "Print what is new alone, without the line before it");
+  add_matrix_options(*sub, o->matrix, "the attention of every layer and head from each symbol of a printed text to those before it,",
+                     "Texts");
   sub->add_option("--threads", o->generator.threads, "Threads; 0: one a core. Results do not depend on it")
       ->check(whole(0, 4096))
       ->type_name("N");

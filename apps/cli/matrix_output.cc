@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "json_text.h"
+#include "values.h"
 
 namespace jumok {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr size_t kPagePairs = 20;  // of an html page unless set: more make a page that browsers open slowly
 
 std::string json_list(const std::vector<std::string>& texts) {
   std::string out;
@@ -92,26 +96,64 @@ class TsvOutput : public MatrixOutput {
   size_t pairs_ = 0;
 };
 
-class NpyOutput : public MatrixOutput {
+// A new or an empty folder, made with the first file: what is refused leaves none.
+class OutputFolder {
  public:
-  explicit NpyOutput(fs::path folder) : folder_(std::move(folder)) {
-    check_folder_place(folder_);
+  explicit OutputFolder(fs::path path) : path_(std::move(path)) {
+    check_folder_place(path_);
     std::error_code missing;
-    check(fs::directory_iterator(folder_, missing) == fs::directory_iterator(), "{}: expected a new or an empty folder, found files in it",
-          folder_.string());
-    make_folder(folder_);
-    symbols_ = std::make_unique<AtomicFile>(folder_ / "symbols.jsonl");
+    check(fs::directory_iterator(path_, missing) == fs::directory_iterator(), "{}: expected a new or an empty folder, found files in it",
+          path_.string());
   }
-  void write(const AttentionMatrices& m, const std::string&, const std::string&) override {
-    const size_t shape[] = {static_cast<size_t>(m.layers), static_cast<size_t>(m.heads), m.target_symbols.size(), m.source_symbols.size()};
-    write_file(folder_ / fmt::format("{:06}.npy", pairs_), npy_bytes(m.weights, shape));
-    symbols_->write(fmt::format("{{{}}}\n", json_symbols(m, pairs_++)));
+  const fs::path& made() {
+    make_folder(path_);
+    return path_;
   }
-  void commit() override { symbols_->commit(); }
 
  private:
-  fs::path folder_;
+  fs::path path_;
+};
+
+class NpyOutput : public MatrixOutput {
+ public:
+  explicit NpyOutput(fs::path folder) : folder_(std::move(folder)) {}
+  void write(const AttentionMatrices& m, const std::string&, const std::string&) override {
+    const size_t shape[] = {static_cast<size_t>(m.layers), static_cast<size_t>(m.heads), m.target_symbols.size(), m.source_symbols.size()};
+    write_file(folder_.made() / fmt::format("{:06}.npy", pairs_), npy_bytes(m.weights, shape));
+    symbols().write(fmt::format("{{{}}}\n", json_symbols(m, pairs_++)));
+  }
+  void commit() override { symbols().commit(); }
+
+ private:
+  AtomicFile& symbols() {
+    if (!symbols_) symbols_ = std::make_unique<AtomicFile>(folder_.made() / "symbols.jsonl");
+    return *symbols_;
+  }
+
+  OutputFolder folder_;
   std::unique_ptr<AtomicFile> symbols_;
+  size_t pairs_ = 0;
+};
+
+class SvgOutput : public MatrixOutput {
+ public:
+  explicit SvgOutput(fs::path folder) : folder_(std::move(folder)) {}
+  void write(const AttentionMatrices& m, const std::string&, const std::string&) override {
+    const std::string name = fmt::format("{:06}", pairs_++);
+    if (m.weights.empty()) return;  // a blank pair has no picture
+    write_file(folder_.made() / (name + ".svg"), attention_svg(m));
+    if (m.layers * m.heads == 1) return;
+    for (int layer = 0; layer < m.layers; ++layer) {
+      for (int head = 0; head < m.heads; ++head) {
+        write_file(folder_.made() / fmt::format("{}-layer{}-head{}.svg", name, layer, head),
+                   attention_svg(m, layer, head, fmt::format("layer {}, head {}", layer, head)));
+      }
+    }
+  }
+  void commit() override { folder_.made(); }
+
+ private:
+  OutputFolder folder_;
   size_t pairs_ = 0;
 };
 
@@ -139,11 +181,45 @@ class HtmlOutput : public MatrixOutput {
 
 std::unique_ptr<MatrixOutput> open_matrix_output(const std::string& format, const std::string& path, const std::string& title) {
   if (format == "npy") return std::make_unique<NpyOutput>(path);
+  if (format == "svg") return std::make_unique<SvgOutput>(path);
   check_file_place(path);
   if (format == "json") return std::make_unique<JsonOutput>(path);
   if (format == "tsv") return std::make_unique<TsvOutput>(path);
-  check(format == "html", "matrix format '{}': expected json, tsv, npy or html", format);
+  check(format == "html", "matrix format '{}': expected json, tsv, npy, svg or html", format);
   return std::make_unique<HtmlOutput>(path, title);
+}
+
+void add_matrix_options(CLI::App& sub, MatrixOptions& o, const std::string& what, const std::string& count) {
+  auto* matrix =
+      sub.add_option(
+             "--matrix", o.file,
+             fmt::format("Also write {} between subword symbols as json, tsv or html to a file, or as npy (float32, [layers, heads, "
+                         "target, source]) to a new folder",
+                         what))
+          ->type_name("FORMAT PATH")
+          ->check(one_of({"json", "tsv", "npy", "svg", "html"}).application_index(0));
+  sub.add_option("--matrix-pairs", o.pairs, fmt::format("{} written there, the first; 0: all (html and svg: {})", count, kPagePairs))
+      ->check(whole(0, 1000000000))
+      ->type_name("N")
+      ->needs(matrix);
+}
+
+MatrixWriter::MatrixWriter(const MatrixOptions& o, const std::string& model) {
+  const auto& [format, path] = o.file;
+  if (format.empty()) return;
+  left_ = o.pairs > 0 ? static_cast<size_t>(o.pairs) : format == "html" || format == "svg" ? kPagePairs : SIZE_MAX;
+  output_ = open_matrix_output(format, path, "What " + folder_name(model) + " attends to");
+}
+
+void MatrixWriter::write(std::span<const std::string> sources, std::span<const std::string> targets,
+                         const std::function<AttentionMatrices(size_t)>& of) {
+  const size_t count = output_ ? std::min(left_, sources.size()) : 0;
+  for (size_t i = 0; i < count; ++i) output_->write(of(i), sources[i], targets[i]);
+  left_ -= count;
+}
+
+void MatrixWriter::commit() {
+  if (output_) output_->commit();
 }
 
 std::string npy_bytes(std::span<const float> values, std::span<const size_t> shape) {

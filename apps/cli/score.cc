@@ -1,5 +1,6 @@
 // jumok score: how probable the model finds given translations, or given texts.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -11,18 +12,22 @@
 #include "jumok/generator.h"
 #include "jumok/metrics.h"
 #include "jumok/translator.h"
+#include "matrix_output.h"
 #include "output.h"
+#include "progress.h"
 #include "text/lines.h"
 #include "text/unicode.h"
+#include "usage.h"
 #include "values.h"
 
 namespace jumok {
 namespace {
 
-constexpr size_t kWindow = 2000;  // lines scored before their results are printed
+constexpr size_t kWindow = 500;  // lines scored before their results are printed
 
 struct Options {
   std::string model, source, target, text;
+  MatrixOptions matrix;
   int threads = 0;
   bool perplexity = false;
 };
@@ -38,9 +43,36 @@ struct Totals {
   int64_t tokens = 0;
 };
 
-void say(LogLevel, const std::string& text) { std::fputs(fmt::format("jumok: {}\n", text).c_str(), stderr); }
+// What is said beside the progress bar; of lines that are read a second time, for their matrices, with a word in front.
+class Messages {
+ public:
+  explicit Messages(Progress& bar) : bar_(bar) {}
+  void say(const std::string& text) { bar_.note("jumok: " + text); }
+  LogSink sink() {
+    return [this](LogLevel, const std::string& text) { say(again_ ? "attention: " + text : text); };
+  }
+  template <typename Work>
+  auto again(Work work) {
+    again_ = true;
+    auto result = work();
+    again_ = false;
+    return result;
+  }
 
-Totals print_scores(size_t lines, const ScoreLines& score) {
+ private:
+  Progress& bar_;
+  bool again_ = false;
+};
+
+ProgressOptions bar_options() {
+  ProgressOptions o;
+  o.label = "score";
+  o.total = 1;
+  o.quiet = ::isatty(STDERR_FILENO) == 0;
+  return o;
+}
+
+Totals print_scores(size_t lines, const ScoreLines& score, Progress& bar) {
   Totals totals;
   for (size_t begin = 0; begin < lines; begin += kWindow) {
     std::string out;
@@ -51,17 +83,19 @@ Totals print_scores(size_t lines, const ScoreLines& score) {
     }
     write_output(out);
     flush_output();
+    bar.update(static_cast<double>(std::min(begin + kWindow, lines)) / static_cast<double>(lines));
   }
+  bar.finish(1);
   return totals;
 }
 
 // A line's end is a symbol, since it is scored; so it counts as a word too, as SRILM's and KenLM's perplexities count it.
-void say_perplexities(const std::vector<std::string>& lines, const Totals& totals) {
+void say_perplexities(const std::vector<std::string>& lines, const Totals& totals, Messages& messages) {
   int64_t words = 0;
   for (const std::string& line : lines) words += static_cast<int64_t>(split_words(line).size());
   const auto ends = static_cast<int64_t>(lines.size());
-  say(LogLevel::kInfo, fmt::format("perplexity {:.4f} per symbol, {:.4f} per word ({} words, split at white space, and {} line ends)",
-                                   perplexity(-totals.log_prob, totals.tokens), perplexity(-totals.log_prob, words + ends), words, ends));
+  messages.say(fmt::format("perplexity {:.4f} per symbol, {:.4f} per word ({} words, split at white space, and {} line ends)",
+                           perplexity(-totals.log_prob, totals.tokens), perplexity(-totals.log_prob, words + ends), words, ends));
 }
 
 template <typename Found>
@@ -71,23 +105,39 @@ std::vector<Score> scores_of(const std::vector<Found>& found) {
   return scores;
 }
 
-void finish(const Options& o, const std::vector<std::string>& lines, const Totals& totals, const char* symbols) {
-  say(LogLevel::kInfo, fmt::format("{} lines, {} {} with end symbols, log P {:.4f}, perplexity {:.4f}", lines.size(), totals.tokens,
-                                   symbols, totals.log_prob, perplexity(-totals.log_prob, totals.tokens)));
-  if (o.perplexity) say_perplexities(lines, totals);
+void finish(const Options& o, const std::vector<std::string>& lines, const Totals& totals, const char* symbols, Messages& messages) {
+  messages.say(fmt::format("{} lines, {} {} with end symbols, log P {:.4f}, perplexity {:.4f}", lines.size(), totals.tokens, symbols,
+                           totals.log_prob, perplexity(-totals.log_prob, totals.tokens)));
+  if (o.perplexity) say_perplexities(lines, totals, messages);
 }
 
 int score_pairs(const Options& o) {
   if (!o.text.empty()) throw CLI::ValidationError("--text", "a translation model scores pairs: --source and --target");
   if (o.source.empty()) throw CLI::RequiredError("--source");
   if (o.target.empty()) throw CLI::RequiredError("--target");
-  const Translator translator(o.model, {.threads = o.threads, .log = say});
-  const ParallelLines text = read_parallel(o.source, o.target, say);
+  Progress bar(bar_options());
+  Messages messages(bar);
+  const Translator translator(o.model, {.threads = o.threads, .log = messages.sink()});
+  const ParallelLines text = read_parallel(o.source, o.target, messages.sink());
   const std::span<const std::string> source(text.source), target(text.target);
-  const Totals totals = print_scores(target.size(), [&](size_t begin, size_t count) {
-    return scores_of(translator.score(source.subspan(begin, count), target.subspan(begin, count), static_cast<int64_t>(begin) + 1));
-  });
-  finish(o, text.target, totals, "target symbols");
+  MatrixWriter matrices(o.matrix, o.model);
+  if (matrices) as_usage([&] { translator.matrices({}, {}); });  // a model without attention has none
+  const Totals totals = print_scores(
+      target.size(),
+      [&](size_t begin, size_t count) {
+        const auto sources = source.subspan(begin, count), targets = target.subspan(begin, count);
+        const auto first_line = static_cast<int64_t>(begin) + 1;
+        std::vector<Score> scores = scores_of(translator.score(sources, targets, first_line));
+        matrices.write(sources, targets, [&](size_t i) {
+          return messages.again([&] {
+            return translator.matrices(sources.subspan(i, 1), targets.subspan(i, 1), first_line + static_cast<int64_t>(i)).front();
+          });
+        });
+        return scores;
+      },
+      bar);
+  matrices.commit();
+  finish(o, text.target, totals, "target symbols", messages);
   return 0;
 }
 
@@ -95,13 +145,27 @@ int score_texts(const Options& o) {
   if (!o.source.empty()) throw CLI::ValidationError("--source", "a language model scores texts alone: --text");
   if (o.text.empty() && o.target.empty()) throw CLI::RequiredError("--text");
   const std::string& file = o.text.empty() ? o.target : o.text;
-  const Generator model(o.model, {.threads = o.threads, .log = say});
-  const std::vector<std::string> lines = read_lines(file, say);
+  Progress bar(bar_options());
+  Messages messages(bar);
+  const Generator model(o.model, {.threads = o.threads, .log = messages.sink()});
+  const std::vector<std::string> lines = read_lines(file, messages.sink());
   check(!lines.empty(), "{}: expected lines of text, found none", file);
-  const Totals totals = print_scores(lines.size(), [&](size_t begin, size_t count) {
-    return scores_of(model.score(std::span(lines).subspan(begin, count), static_cast<int64_t>(begin) + 1));
-  });
-  finish(o, lines, totals, "symbols");
+  MatrixWriter matrices(o.matrix, o.model);
+  const std::vector<std::string> no_sources(std::min(kWindow, lines.size()));
+  const Totals totals = print_scores(
+      lines.size(),
+      [&](size_t begin, size_t count) {
+        const auto texts = std::span<const std::string>(lines).subspan(begin, count);
+        const auto first_line = static_cast<int64_t>(begin) + 1;
+        std::vector<Score> scores = scores_of(model.score(texts, first_line));
+        matrices.write(std::span(no_sources).first(count), texts, [&](size_t i) {
+          return messages.again([&] { return model.matrices(texts.subspan(i, 1), first_line + static_cast<int64_t>(i)).front(); });
+        });
+        return scores;
+      },
+      bar);
+  matrices.commit();
+  finish(o, lines, totals, "symbols", messages);
   return 0;
 }
 
@@ -118,6 +182,8 @@ void add_score(CLI::App& app, Command& command) {
       ->type_name("FILE")
       ->excludes(target);
   sub->add_flag("--perplexity", o->perplexity, "Also tell the perplexity per symbol and per word of the whole, on standard error");
+  add_matrix_options(*sub, o->matrix, "the attention of every layer and head, over the source or of a language model over the text so far,",
+                     "Lines");
   sub->add_option("--threads", o->threads, "Threads; 0: one a core. Results do not depend on it")->check(whole(0, 4096))->type_name("N");
   sub->callback([o, &command] { command = [o] { return is_language_model(o->model) ? score_texts(*o) : score_pairs(*o); }; });
 }

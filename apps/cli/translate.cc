@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "commands.h"
 #include "jumok/translator.h"
+#include "matrix_output.h"
 #include "model_kind.h"
 #include "output.h"
 #include "progress.h"
@@ -25,12 +26,11 @@
 namespace jumok {
 namespace {
 
-constexpr size_t kPageSentences = 20;  // of --attention-html: more make a page that browsers open slowly
-
 struct Options {
   std::string model, alignments, alignments_output, attention_html;
   TranslatorOptions translator;
   TranslateOptions translate;
+  MatrixOptions matrix;
   bool nbest = false;
   int64_t window = 2000;
 };
@@ -69,16 +69,6 @@ class AlignmentOutput {
   std::optional<AtomicFile> file_;
 };
 
-// The first sentences and their translations, for the page.
-struct PageText {
-  std::vector<std::string> sources, targets;
-  void add(const std::string& source, const std::string& target) {
-    if (sources.size() >= kPageSentences || is_blank(source)) return;
-    sources.push_back(source);
-    targets.push_back(target);
-  }
-};
-
 // Translations that reached the length limit: one warning for all of them.
 class CutTranslations {
  public:
@@ -114,24 +104,36 @@ void print_window(const std::vector<std::vector<Translation>>& translations, int
   flush_output();
 }
 
+// Of the best translation of each line.
+void write_matrices(MatrixWriter& matrices, const Translator& translator, std::span<const std::string> lines,
+                    const std::vector<std::vector<Translation>>& translations, int64_t first_line) {
+  if (!matrices) return;
+  std::vector<std::string> texts;
+  for (const std::vector<Translation>& list : translations) texts.push_back(list.front().text);
+  matrices.write(lines, texts, [&](size_t i) {
+    return translator.matrices_of(lines.subspan(i, 1), std::span(translations[i]).first(1), first_line + static_cast<int64_t>(i)).front();
+  });
+}
+
 int run(Options o) {
   expect_translation_model(o.model);
   Progress bar(bar_options());
-  const auto warn = [&](LogLevel, const std::string& text) { bar.note("jumok: " + text); };
+  std::string about;  // what lines are read again for
+  const auto warn = [&](LogLevel, const std::string& text) { bar.note("jumok: " + about + text); };
   o.translator.log = warn;
   AlignmentOutput alignments(o);
-  std::optional<AtomicFile> page_file;  // opened now, so that hours of work do not end at a folder that is not there
-  if (!o.attention_html.empty()) page_file.emplace(o.attention_html);
+  MatrixOptions page_options;
+  if (!o.attention_html.empty()) page_options.file = {"html", o.attention_html};
+  MatrixWriter page(page_options, o.model), matrices(o.matrix, o.model);
   const Translator translator(o.model, o.translator);
   // Checks the options against the model.
   as_usage([&] {
     translator.translate({}, o.translate);
-    if (page_file) translator.attention_page("", {}, {});
+    if (page || matrices) translator.matrices({}, {});
   });
   ArrivingInput input(STDIN_FILENO, "standard input");
   std::istream stream(&input);
   LineReader reader(stream, "standard input", warn);
-  PageText page;
   CutTranslations cut;
   int64_t done = 0;
   for (auto lines = next_window(input, reader, o.window); !lines.empty(); lines = next_window(input, reader, o.window)) {
@@ -139,18 +141,17 @@ int run(Options o) {
     const auto translations = translator.translate(lines, o.translate);
     print_window(translations, done, o.nbest, alignments);
     cut.count(translations, done + 1);
-    if (page_file) {
-      for (size_t i = 0; i < lines.size(); ++i) page.add(lines[i], translations[i].front().text);
-    }
+    about = "attention: ";
+    write_matrices(page, translator, lines, translations, done + 1);
+    write_matrices(matrices, translator, lines, translations, done + 1);
+    about.clear();
     done += static_cast<int64_t>(lines.size());
     bar.update(static_cast<double>(input.bytes_read()), fmt::format("{} lines", done));
   }
   cut.report(warn);
   alignments.commit();
-  if (page_file) {
-    page_file->write(translator.attention_page("What " + folder_name(o.model) + " attends to", page.sources, page.targets));
-    page_file->commit();
-  }
+  matrices.commit();
+  page.commit();
   bar.finish(static_cast<double>(input.bytes_read()), fmt::format("{} lines", done));
   return 0;
 }
@@ -161,6 +162,9 @@ void check_usage(const CLI::App& sub, Options& o) {
   }
   if (!o.attention_html.empty() && o.attention_html == o.alignments_output) {
     throw CLI::ValidationError("--attention-html", "expected another file than that of --alignments-output");
+  }
+  if (!o.matrix.file.second.empty() && (o.matrix.file.second == o.alignments_output || o.matrix.file.second == o.attention_html)) {
+    throw CLI::ValidationError("--matrix", "expected another file than that of --alignments-output or --attention-html");
   }
   if (!o.alignments_output.empty() && o.alignments.empty()) o.alignments = "pharaoh";
   o.translate.alignments = !o.alignments.empty();
@@ -192,9 +196,11 @@ void add_alignment_options(CLI::App& sub, Options& o) {
   sub.add_option("--alignment-layer", o.translate.alignment_layer, "Decoder layer whose attention gives them, from 0; -1: the last but one")
       ->check(whole(-1, 1000))
       ->type_name("N");
-  sub.add_option("--attention-html", o.attention_html,
-                 fmt::format("Write a page with the attention of every layer and head for the first {} sentences", kPageSentences))
+  sub.add_option(
+         "--attention-html", o.attention_html,
+         "Write a page with the attention of every layer and head for the first 20 sentences (--matrix html, but for a larger number)")
       ->type_name("FILE");
+  add_matrix_options(sub, o.matrix, "the attention of every layer and head over the source", "Lines");
 }
 
 }  // namespace

@@ -6,17 +6,17 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "jumok/attention_matrices.h"
 #include "jumok/metrics.h"
 #include "jumok/translator.h"
 
 namespace jumok {
 
-// (source, target) word numbers from 0, sorted, without repeats.
-using WordLinks = std::vector<std::pair<int, int>>;
+// Of one pair of sentences: sorted, without repeats.
+using WordLinks = std::vector<AlignmentLink>;
 
 // How word weights become links; see Alignment for the weights. A weight of 0 never links.
 enum class LinkRule {
@@ -49,14 +49,6 @@ struct AlignOptions {
   int64_t first_line = 1;       // number of the first pair, for messages
 };
 
-// What every target symbol attended to in every layer and head of one pair; symbols are subword pieces, end symbols last. The sum over the
-// source symbols is 1 for most mechanisms (at most 1 for local attention). A pair with a blank side has no symbols and no weights.
-struct AttentionMatrices {
-  std::vector<std::string> source_symbols, target_symbols;  // S, T
-  int layers = 0, heads = 0;
-  std::vector<float> weights;  // [layers, heads, T, S], row-major; row t belongs to the step that produced target symbol t
-};
-
 struct AttentionTrial {
   AttentionChoice attention;
   AlignmentScore score;
@@ -69,7 +61,8 @@ struct TrialOptions {
   int64_t batch_tokens = 2048;
 };
 
-// A loaded model. Const while running; any number of threads may use one at the same time (their calls take turns).
+// A loaded model. Const while running; any number of threads may use one at the same time: their calls take turns, each on all the
+// threads of its options. One that was moved from may only be assigned to or destroyed.
 class Aligner {
  public:
   // Throws Error when the model directory cannot be read, or the model has no attention over the source.
@@ -87,7 +80,7 @@ class Aligner {
   std::vector<Alignment> align(std::span<const std::string> sources, std::span<const std::string> targets,
                                const AlignOptions& options = {}) const;
 
-  // For each pair all the weights, of lines cut as above; of `options` only batch_tokens and first_line count.
+  // For each pair all the weights over the source, of lines cut as above; of `options` only batch_tokens and first_line count.
   std::vector<AttentionMatrices> matrices(std::span<const std::string> sources, std::span<const std::string> targets,
                                           const AlignOptions& options = {}) const;
 
@@ -102,7 +95,7 @@ class Aligner {
 };
 
 // The trial with the lowest error rate, the first of equals. Throws Error where there are none.
-const AttentionTrial& best_trial(std::span<const AttentionTrial> trials);
+AttentionTrial best_trial(std::span<const AttentionTrial> trials);
 
 // Two directions made one.
 enum class Symmetrisation {
@@ -112,9 +105,5 @@ enum class Symmetrisation {
 };
 // `forward` is from the model that produces the target, `backward` from the one that produces the source, as (source, target) too.
 WordLinks symmetrise(const WordLinks& forward, const WordLinks& backward, Symmetrisation how);
-
-// One self-contained HTML page with every layer and head of each pair. As many of each.
-std::string attention_page(std::string_view title, std::span<const AttentionMatrices> matrices, std::span<const std::string> sources,
-                           std::span<const std::string> targets);
 
 }  // namespace jumok

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "jumok/attention_matrices.h"
 #include "jumok/error.h"
 #include "jumok/log.h"
 
@@ -40,6 +41,8 @@ struct Generation {
   int64_t tokens = 0;        // symbols produced, end symbol included
   bool cut = false;          // reached max_length or the last position
   bool stopped = false;      // by the stop text
+  std::vector<int32_t>
+      symbols;  // of the prompt as it was read and of all that was produced, end symbol left out: numbers of the vocabulary
 };
 
 struct TextScore {
@@ -50,7 +53,8 @@ struct TextScore {
 // Whether a model directory holds a language model rather than a translation model. Throws Error where its config.json cannot be read.
 bool is_language_model(const std::filesystem::path& model);
 
-// A loaded language model. Const while running; any number of threads may use one at the same time.
+// A loaded language model. Const while running; any number of threads may use one at the same time: their calls take turns, each on all
+// the threads of its options. One that was moved from may only be assigned to or destroyed.
 class Generator {
  public:
   // Throws Error when the model directory cannot be read, or holds a translation model.
@@ -68,6 +72,14 @@ class Generator {
   // log P of each text, symbols that are never generated (start, unknown) left out of the normalisation. A text of more symbols than the
   // model has positions is cut, with a warning; `first_line` is the number of the first text.
   std::vector<TextScore> score(std::span<const std::string> texts, int64_t first_line = 1) const;
+
+  // For each text the weights of every layer and head, by forced decoding: from each symbol and the end to those before. A text of more
+  // symbols than the model has positions, or than 1 GB of weights has room for, is cut, with a warning. Throws Error where a weight is not
+  // finite.
+  std::vector<AttentionMatrices> matrices(std::span<const std::string> texts, int64_t first_line = 1) const;
+
+  // The same of what generate() gave, of the very symbols that were read and chosen.
+  std::vector<AttentionMatrices> matrices_of(std::span<const Generation> generations, int64_t first_line = 1) const;
 
   // Facts about the model: (name, value) in reading order.
   std::vector<std::pair<std::string, std::string>> facts() const;

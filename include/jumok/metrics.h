@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "jumok/error.h"
+
 namespace jumok {
 
 // How a line is split into the words that BLEU counts; the names are sacreBLEU's.

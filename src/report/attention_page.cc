@@ -40,6 +40,19 @@ std::vector<float> mean_of(const std::vector<std::vector<float>>& maps) {
   return mean;
 }
 
+// Mean over the rows of −Σ_j α_j log2 α_j, in bits: 0 where each row looks at one column, log2 of their number where it looks at all alike.
+double entropy_of(const std::vector<float>& map, size_t rows) {
+  double sum = 0;
+  for (const float weight : map) sum -= weight > 0 ? weight * std::log2(static_cast<double>(weight)) : 0;  // NaN is not above 0
+  return rows > 0 ? std::max(sum, 0.0) / static_cast<double>(rows) : 0;
+}
+
+std::string told(const AttentionExample& example, double entropy) {
+  const size_t rows = example.rows.size(), columns = example.columns.size();
+  return fmt::format("{} × {} pieces, entropy {:.2f} of {:.2f} bits", rows, columns, entropy,
+                     std::log2(static_cast<double>(std::max<size_t>(columns, 1))));
+}
+
 // Weights in 16 bits (steps of 1/65534; 65535 stands for NaN), little-endian, in base64: a quarter of the size of numbers in text.
 std::string packed(const std::vector<float>& map) {
   std::string bytes;
@@ -73,15 +86,29 @@ std::string texts(const AttentionExample& example) {
     if (!text.empty()) html += fmt::format("<dt>{}</dt><dd class=\"{}\" dir=\"auto\">{}</dd>", name, css_class, escape(text));
   };
   add("source", "source", example.source);
-  add("translation", "output", example.output);
+  add(example.source.empty() ? "text" : "translation", "output", example.output);
   add("reference", "reference", example.reference);
   return html + "</dl>";
 }
 
-std::string button(int layer, int head, std::string_view name, std::string_view content, std::string_view css_class) {
+struct Choice {
+  int layer, head;        // -1: the mean of all
+  std::string name, css;  // spoken; class
+  std::string content;
+};
+
+std::string button(const AttentionExample& example, const std::vector<float>& map, const Choice& c) {
   return fmt::format(
-      "<button type=\"button\" class=\"{}\" data-layer=\"{}\" data-head=\"{}\" data-name=\"{}\" aria-pressed=\"{}\">{}</button>", css_class,
-      layer, head, name, layer < 0 ? "true" : "false", content);
+      "<button type=\"button\" class=\"{}\" data-layer=\"{}\" data-head=\"{}\" data-name=\"{}\" data-told=\"{}\" aria-label=\"{}\" "
+      "aria-pressed=\"{}\">{}</button>",
+      c.css, c.layer, c.head, c.name, told(example, entropy_of(map, example.rows.size())), c.name, c.layer < 0 ? "true" : "false",
+      c.content);
+}
+
+// The maps of one layer.
+std::vector<std::vector<float>> layer_of(const AttentionExample& example, int layer) {
+  const auto begin = example.maps.begin() + static_cast<int64_t>(layer) * example.heads;
+  return {begin, begin + example.heads};
 }
 
 // A row of small maps for every layer, its mean first. Canvases: with 6 × 8 heads of 60 × 60 words, shapes would be 170 000 elements.
@@ -90,35 +117,40 @@ std::string choice(const AttentionExample& example) {
   const double longer = std::max({rows, columns, 1.0});
   const double cell = std::min((longer > kLong ? kSmallMapOfLong : kSmallMap) / longer, 7.0);
   const std::string canvas =
-      fmt::format("<canvas width=\"{}\" height=\"{}\" style=\"width:{:.0f}px;height:{:.0f}px\"></canvas>", example.columns.size(),
-                  example.rows.size(), std::max(columns * cell, 1.0), std::max(rows * cell, 1.0));
+      fmt::format("<canvas aria-hidden=\"true\" width=\"{}\" height=\"{}\" style=\"width:{:.0f}px;height:{:.0f}px\"></canvas>",
+                  example.columns.size(), example.rows.size(), std::max(columns * cell, 1.0), std::max(rows * cell, 1.0));
   std::string html = fmt::format(
       "<div class=\"heads\" role=\"group\" aria-label=\"layers and heads\" style=\"grid-template-columns:repeat({},max-content)\">",
       example.heads + 1);
   if (example.layers > 1)
-    html += button(-1, -1, "mean of all layers and heads", "all", "layer") +
+    html += button(example, mean_of(example.maps), {-1, -1, "mean of all layers and heads", "layer", "all"}) +
             fmt::format("<span style=\"grid-column:span {}\"></span>", example.heads);
   for (int layer = 0; layer < example.layers; ++layer) {
     const bool only = example.layers == 1;
-    html += button(only ? -1 : layer, -1, only ? "mean of all heads" : fmt::format("layer {}, mean of its heads", layer),
-                   only ? "mean" : fmt::format("layer {}", layer), "layer");
+    const std::vector<std::vector<float>> maps = layer_of(example, layer);
+    html += button(example, mean_of(maps),
+                   {only ? -1 : layer, -1, only ? "mean of all heads" : fmt::format("layer {}, mean of its heads", layer), "layer",
+                    only ? "mean" : fmt::format("layer {}", layer)});
     for (int head = 0; head < example.heads; ++head) {
-      html += button(layer, head, fmt::format("layer {}, head {}", layer, head), fmt::format("{}{}", canvas, head), "head");
+      const std::vector<float>& map = maps[static_cast<size_t>(head)];
+      html += button(example, map,
+                     {layer, head, fmt::format("layer {}, head {}", layer, head), "head",
+                      fmt::format("{}{}<small>{:.2f}</small>", canvas, head, entropy_of(map, example.rows.size()))});
     }
   }
   return html + "</div>";
 }
 
-std::string section(const AttentionExample& example, size_t number) {
+std::string section(const AttentionExample& example, int64_t number) {
   const bool single = example.maps.size() == 1;
   std::string html = fmt::format("<section class=\"attention\">\n<h2>Sentence {}</h2>\n", number) + texts(example);
   if (!example.note.empty()) html += fmt::format("<p>{}</p>", escape(example.note));
-  const std::string map = heat_map_svg({example.rows, example.columns, mean_of(example.maps), ""});
-  html += fmt::format("<figure><div class=\"now\"><b>{}</b><output></output></div><div class=\"look\"><div class=\"scroll\">{}</div>",
+  const std::vector<float> mean = mean_of(example.maps);
+  html += fmt::format("<figure><div class=\"now\"><b>{}</b><output>{}</output></div><div class=\"look\"><div class=\"scroll\">{}</div>",
                       single                ? "attention"
                       : example.layers == 1 ? "mean of all heads"
                                             : "mean of all layers and heads",
-                      map);
+                      told(example, entropy_of(mean, example.rows.size())), heat_map_svg({example.rows, example.columns, mean, ""}));
   if (!single) html += choice(example);
   return html + fmt::format("</div></figure>\n<script type=\"application/json\">{}</script>\n</section>\n", data_of(example));
 }
@@ -133,12 +165,15 @@ std::string ramps() {
 std::string attention_page(std::string_view title, std::span<const AttentionExample> examples) {
   Page page{std::string(title)};
   page.paragraph(
-      "Each row of a map is one piece of the translation, each column one piece of the source (· goes on with a word, </s> is the end); "
-      "the darker a cell (on a dark screen: the lighter), the more that piece attended to that piece of the source. "
-      "Point at a cell for its weight, choose a layer or a head beside or below the map.");
+      "Each row of a map is one piece that was produced, each column one that it could attend to: of the source, or of a text what stands "
+      "before (· goes on with a word, <s> is the start, </s> the end). The darker a cell (on a dark screen: the lighter), the more "
+      "attention it has. "
+      "Point at a cell for its weight, choose a layer or a head beside or below the map. The small number of a head is its entropy, the "
+      "mean "
+      "over the rows of −Σ α log2 α: 0 bits where every piece looks at one piece alone, the more the wider it looks.");
   for (size_t i = 0; i < examples.size(); ++i) {
     check_maps(examples[i], i + 1);
-    page.markup(section(examples[i], i + 1));
+    page.markup(section(examples[i], examples[i].number > 0 ? examples[i].number : static_cast<int64_t>(i) + 1));
   }
   page.markup(fmt::format("<script>const jumokRamps={};\n{}</script>\n", ramps(), attention_script()));
   return page.html();

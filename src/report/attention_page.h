@@ -1,6 +1,7 @@
 // The page on which one looks at attention: every sentence with the map of every layer and head.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@ struct AttentionExample {
   std::string source, output, reference, note;  // whole sentences; an empty one is left out
   std::vector<std::string> rows, columns;       // T target tokens, S source tokens
   int layers = 1, heads = 1;
+  int64_t number = 0;                    // what the sentence is called; 0: its place on the page
   std::vector<std::vector<float>> maps;  // layers × heads of them (layer · heads + head), each [T, S] row-major
 };
 

@@ -38,7 +38,7 @@ document.querySelectorAll('section.attention').forEach(section => {
   const rows = section.querySelectorAll('.rows text'), columns = section.querySelectorAll('.columns text');
   const width = data.columns.length;
   let shown = mean(maps);
-  const rest = told.textContent = data.rows.length + ' × ' + width + ' pieces';
+  let rest = told.textContent;
 
   const say = i => {
     const weight = Number.isNaN(shown[i]) ? 'NaN' : shown[i].toFixed(4);
@@ -53,6 +53,7 @@ document.querySelectorAll('section.attention').forEach(section => {
   const show = button => {
     shown = mapOf(button);
     name.textContent = button.dataset.name;
+    rest = told.textContent = button.dataset.told;
     buttons.forEach(b => b.setAttribute('aria-pressed', b === button));
     cells.forEach((cell, i) => {
       const step = shade(shown[i]);

@@ -43,6 +43,20 @@ Axis axis_of(const std::vector<Series>& series, std::vector<double> Series::*val
   return make_axis(all, options);
 }
 
+// A logarithmic axis of a few sizes that stand apart has its ticks at these: 64, 128, 256 rather than 50, 100, 200.
+void put_ticks_at_sizes(Axis& axis, const std::vector<Series>& series) {
+  constexpr size_t kMost = 12;
+  constexpr double kApart = 0.06;  // of the axis
+  std::vector<double> sizes;
+  for (const Series& s : series) sizes.insert(sizes.end(), s.x.begin(), s.x.end());
+  std::erase_if(sizes, [&](double x) { return !axis.shows(x); });
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  const auto close = [&](double a, double b) { return axis.place(b) - axis.place(a) < kApart; };
+  if (sizes.size() < 2 || sizes.size() > kMost || std::adjacent_find(sizes.begin(), sizes.end(), close) != sizes.end()) return;
+  axis.ticks = sizes;
+}
+
 std::string end_label(const Series& s, size_t i) { return fmt::format("{} {}", shortened(s.name, 130, kFont), short_number(s.y[i])); }
 
 // Where each name of the legend begins: rows of them, as many as it takes.
@@ -69,6 +83,7 @@ Chart chart_of(const CurveAxes& axes, const std::vector<Series>& series) {
               axis_of(series, &Series::x, {.logarithmic = axes.log_x, .widen = false, .ticks = 8}),
               axis_of(series, &Series::y, {.logarithmic = axes.log_y, .from_zero = axes.y_from_zero}),
               {}};
+  if (axes.log_x) put_ticks_at_sizes(chart.x, series);
   double ticks = 0, ends = 0;
   for (const double tick : chart.y.ticks) ticks = std::max(ticks, text_width(chart.y.label(tick), 12));
   for (const Series& s : series) {

@@ -13,7 +13,7 @@ struct Series {
 
 struct CurveAxes {
   std::string title, x_label, y_label;
-  bool log_x = false, log_y = false;  // logarithmic; values of 0 and below are then left out
+  bool log_x = false, log_y = false;  // logarithmic; values of 0 and below are then left out; few values of x have ticks of their own
   bool y_from_zero = false;           // the y axis starts at 0 even where the values lie far from it
 };
 

@@ -96,6 +96,7 @@ std::string text_table(const LabTable& table) {
 std::string lab_text(const LabReport& report) {
   std::string out = report.title + "\n" + wrapped(report.question);
   for (const LabSection& s : report.sections) {
+    if (s.tables.empty() && !s.figures.empty()) continue;  // of pictures alone
     out += "\n" + s.heading + "\n";
     if (!s.formula.empty()) out += "\n" + indented(s.formula) + (s.texts.empty() ? "" : "\n");
     for (const std::string& text : s.texts) out += wrapped(text);

@@ -32,8 +32,8 @@ struct LabReport {
 // One self-contained page: no network, no scripts.
 std::string lab_page(const LabReport& report);
 
-// The same as plain text without the pictures: headings, formulas, texts broken at 100 columns, tables with aligned columns (figures to the
-// right).
+// The same as plain text without the pictures and the sections that have nothing else to show: headings, formulas, texts broken at 100
+// columns, tables with aligned columns (figures to the right).
 std::string lab_text(const LabReport& report);
 
 // One aligned table, lines ended. A wide character (East Asian, emoji) takes two columns, a combining mark none.

@@ -20,10 +20,17 @@ std::string table_row(std::string_view tag, const std::vector<std::string>& cell
   return html + "</tr>\n";
 }
 
+// Outside of what scrolls, so that it is never cut.
+std::string caption_below(std::string_view caption) {
+  return caption.empty() ? "" : fmt::format("<figcaption>{}</figcaption>", escape(caption));
+}
+
 }  // namespace
 
 bool Page::is_number(std::string_view cell) {
-  if (cell.empty() || cell == "–" || cell == "-") return true;
+  for (const std::string_view none : {"", "–", "-", "blocked", "not allowed"}) {
+    if (cell == none) return true;
+  }
   const size_t digits = static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return c >= '0' && c <= '9'; }));
   const size_t letters =
       static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }));
@@ -48,16 +55,14 @@ Page& Page::table(const std::vector<std::string>& header, const std::vector<std:
     for (size_t i = 0; i < header.size(); ++i) numeric[i] = numeric[i] && is_number(rows[r][i]);
   }
   std::string html = "<figure><div class=\"scroll\"><table>";
-  if (!caption.empty()) html += fmt::format("<caption>{}</caption>", escape(caption));
   const bool named = std::any_of(header.begin(), header.end(), [](const std::string& name) { return !name.empty(); });
   html += (named ? "<thead>" + table_row("th", header, numeric) + "</thead>" : "") + "<tbody>";
   for (const auto& row : rows) html += table_row("td", row, numeric);
-  return markup(html + "</tbody></table></div></figure>\n");
+  return markup(html + "</tbody></table></div>" + caption_below(caption) + "</figure>\n");
 }
 
 Page& Page::figure(std::string_view svg, std::string_view caption) {
-  const std::string below = caption.empty() ? "" : fmt::format("<figcaption>{}</figcaption>", escape(caption));
-  return markup(fmt::format("<figure><div class=\"scroll\">{}</div>{}</figure>\n", svg, below));
+  return markup(fmt::format("<figure><div class=\"scroll\">{}</div>{}</figure>\n", svg, caption_below(caption)));
 }
 
 Page& Page::markup(std::string_view html) {

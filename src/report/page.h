@@ -25,7 +25,8 @@ class Page {
 
   std::string html() const;  // the complete file
 
-  // A cell of figures, to be set right-aligned: 12, -0.5, 1.2e-3, 45 %, 12k, ×1.5, 3.1 ± 0.2; empty and – too.
+  // A cell of figures, to be set right-aligned: 12, -0.5, 1.2e-3, 45 %, 12k, ×1.5, 3.1 ± 0.2; so is what stands where there is no number:
+  // nothing, –, "blocked", "not allowed".
   static bool is_number(std::string_view cell);
 
  private:

@@ -23,11 +23,11 @@ figure{margin:1.25rem 0;background:var(--ground);border:1px solid var(--line);bo
 .scroll{overflow-x:auto;max-width:100%}
 figure svg{display:block}
 figure svg.curves{width:100%;max-width:58rem;height:auto}
+@media screen{figure svg.curves{min-width:36rem}}
 .gallery{display:flex;flex-wrap:wrap;gap:.75rem;align-items:stretch;margin:1.25rem 0}
 .gallery figure{margin:0;max-width:calc(50% - .375rem);min-width:min(100%,22rem)}
 .gallery svg{max-width:100%;height:auto}
-figcaption,caption{color:var(--soft);font-size:.9rem;text-align:start;padding:.4rem .25rem .1rem}
-caption{caption-side:bottom}
+figcaption{color:var(--soft);font-size:.9rem;text-align:start;padding:.4rem .25rem .1rem;max-width:44rem}
 table{border-collapse:collapse;font-size:.95rem;line-height:1.45;background:var(--ground);min-width:20rem}
 th,td{padding:.4rem .9rem;text-align:start;vertical-align:top;border-bottom:1px solid var(--line)}
 th{font-weight:600;color:var(--soft);font-size:.86rem;border-bottom:2px solid var(--line);white-space:nowrap}
@@ -49,6 +49,7 @@ font:inherit;font-size:.75rem;line-height:1.3;display:flex;flex-direction:column
 .heads button:hover{border-color:var(--soft)}
 .heads button[aria-pressed=true]{border-color:var(--accent);box-shadow:0 0 0 1px var(--accent);color:var(--accent);font-weight:600}
 .heads button:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+.heads small{font-size:.68rem;font-weight:400;font-variant-numeric:tabular-nums}
 .heads canvas{display:block;image-rendering:pixelated;border-radius:2px}
 .heads .layer{align-self:stretch;justify-content:center;padding:4px 10px;white-space:nowrap}
 footer{margin-top:3.5rem;color:var(--soft);font-size:.85rem}

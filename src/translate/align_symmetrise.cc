@@ -34,7 +34,7 @@ Points points_of(const WordLinks& links) {
 
 WordLinks links_of(const Points& points) {
   WordLinks links;
-  for (const Point& p : points) links.emplace_back(p.source, p.target);
+  for (const Point& p : points) links.push_back({p.source, p.target});
   std::sort(links.begin(), links.end());
   return links;
 }

@@ -2,7 +2,6 @@
 #include "jumok/aligner.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <mutex>
 
@@ -10,10 +9,9 @@
 #include "base/queued_log.h"
 #include "gemm/worker_threads.h"
 #include "models/model_files.h"
-#include "report/attention_page.h"
 #include "text/unicode.h"
+#include "translate/attention_matrices.h"
 #include "translate/forced.h"
-#include "translate/piece_label.h"
 #include "translate/word_alignment.h"
 
 namespace jumok {
@@ -24,19 +22,8 @@ struct EncodedPair {
   bool blank() const { return source.ids.empty() || target.ids.empty(); }
 };
 
-void check_counts(std::span<const std::string> sources, std::span<const std::string> targets) {
-  check(sources.size() == targets.size(), "expected as many targets as sources, found {} and {}", targets.size(), sources.size());
-}
-
 void check_links(const LinkOptions& links) {
   check(links.threshold >= 0 && links.threshold <= 1, "link threshold = {}: expected 0 to 1", links.threshold);
-}
-
-std::vector<std::string> symbols_of(const Subwords& subwords, const std::vector<int32_t>& ids) {
-  std::vector<std::string> symbols;
-  for (const int32_t id : ids) symbols.push_back(subwords.piece(id));
-  symbols.push_back(subwords.piece(kEnd));
-  return symbols;
 }
 
 }  // namespace
@@ -129,13 +116,7 @@ void Aligner::Inside::attend(const std::vector<EncodedPair>& pairs, const std::s
   forced_options.batch_rows = options.batch_tokens;
   force_in_turn(*model.model, model.parameters->data(), symbols, forced_options, workers, [&](size_t k, Forced& forced) {
     std::erase_if(forced.maps, [&](const auto& map) { return std::find(names.begin(), names.end(), map.name) == names.end(); });
-    for (const AttentionMaps::Map& map : forced.maps) {
-      for (const auto& head : map.weights) {
-        check(std::all_of(head.begin(), head.end(), [](float w) { return std::isfinite(w); }),
-              "line {}: the model gives no finite attention: its parameters are damaged",
-              options.first_line + static_cast<int64_t>(numbers[k]));
-      }
-    }
+    check_finite(forced.maps, options.first_line + static_cast<int64_t>(numbers[k]));
     visit(numbers[k], forced.maps);
   });
 }
@@ -186,9 +167,7 @@ std::vector<AttentionMatrices> Aligner::matrices(std::span<const std::string> so
   inside_->attend(pairs, "", options, [&](size_t i, std::span<const AttentionMaps::Map> maps) {
     results[i].source_symbols = symbols_of(*inside_->model.subwords.source, pairs[i].source.ids);
     results[i].target_symbols = symbols_of(*inside_->model.subwords.target, pairs[i].target.ids);
-    for (const AttentionMaps::Map& map : maps) {
-      for (const auto& head : map.weights) results[i].weights.insert(results[i].weights.end(), head.begin(), head.end());
-    }
+    add_weights(maps, results[i]);
   });
   return results;
 }
@@ -207,7 +186,7 @@ std::vector<AttentionTrial> Aligner::try_attentions(std::span<const std::string>
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
   const auto pairs = inside_->encode(sources, targets, 1, false);
-  std::vector<std::vector<std::vector<AlignmentLink>>> links(trials.size(), std::vector<std::vector<AlignmentLink>>(pairs.size()));
+  std::vector<std::vector<WordLinks>> links(trials.size(), std::vector<WordLinks>(pairs.size()));
   AlignOptions align;
   align.batch_tokens = options.batch_tokens;
   inside_->attend(pairs, "", align, [&](size_t i, std::span<const AttentionMaps::Map> maps) {
@@ -215,9 +194,7 @@ std::vector<AttentionTrial> Aligner::try_attentions(std::span<const std::string>
     for (size_t t = 0; t < trials.size(); ++t) {
       const AttentionChoice& choice = trials[t].attention;
       const SymbolWeights weights = symbol_weights(maps[static_cast<size_t>(choice.layer)], choice.head, choice.step, rows, columns);
-      for (const auto& [s, w] :
-           word_alignment(weights, pairs[i].source.word, pairs[i].target.word, sources[i], targets[i], options.links).links)
-        links[t][i].push_back({s, w});
+      links[t][i] = word_alignment(weights, pairs[i].source.word, pairs[i].target.word, sources[i], targets[i], options.links).links;
     }
   });
   const std::vector<GoldAlignment> gold_links(gold.begin(), gold.end());
@@ -225,36 +202,10 @@ std::vector<AttentionTrial> Aligner::try_attentions(std::span<const std::string>
   return trials;
 }
 
-const AttentionTrial& best_trial(std::span<const AttentionTrial> trials) {
+AttentionTrial best_trial(std::span<const AttentionTrial> trials) {
   check(!trials.empty(), "expected at least one attention to choose from, found none");
   return *std::min_element(trials.begin(), trials.end(),
                            [](const auto& a, const auto& b) { return a.score.error_rate < b.score.error_rate; });
-}
-
-std::string attention_page(std::string_view title, std::span<const AttentionMatrices> matrices, std::span<const std::string> sources,
-                           std::span<const std::string> targets) {
-  check(sources.size() == matrices.size() && targets.size() == matrices.size(),
-        "expected as many sources and targets as matrices, found {}, {} and {}", sources.size(), targets.size(), matrices.size());
-  std::vector<AttentionExample> examples;
-  for (size_t i = 0; i < matrices.size(); ++i) {
-    const AttentionMatrices& m = matrices[i];
-    AttentionExample e;
-    e.source = sources[i];
-    e.output = targets[i];
-    for (const std::string& symbol : m.target_symbols) e.rows.push_back(piece_label(symbol));
-    for (const std::string& symbol : m.source_symbols) e.columns.push_back(piece_label(symbol));
-    e.layers = m.layers;
-    e.heads = m.heads;
-    const size_t size = e.rows.size() * e.columns.size();
-    check(m.weights.size() == size * static_cast<size_t>(m.layers) * static_cast<size_t>(m.heads),
-          "pair {}: expected {} × {} × {} × {} weights, found {}", i + 1, m.layers, m.heads, e.rows.size(), e.columns.size(),
-          m.weights.size());
-    for (size_t begin = 0; begin + size <= m.weights.size() && size > 0; begin += size) {
-      e.maps.emplace_back(m.weights.begin() + static_cast<int64_t>(begin), m.weights.begin() + static_cast<int64_t>(begin + size));
-    }
-    if (size > 0) examples.push_back(std::move(e));  // a blank pair has nothing to show
-  }
-  return attention_page(title, examples);
 }
 
 }  // namespace jumok

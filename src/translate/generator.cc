@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <numeric>
 
@@ -13,9 +14,11 @@
 #include "models/model_files.h"
 #include "search/greedy.h"
 #include "search/sampling.h"
+#include "translate/attention_matrices.h"
 #include "translate/decode.h"
 #include "translate/forced.h"
 #include "translate/model_facts.h"
+#include "translate/word_alignment.h"
 
 namespace jumok {
 namespace {
@@ -78,6 +81,10 @@ struct Generator::Inside {
   int positions() const { return model.config.max_positions; }
 
   std::vector<int32_t> prompt_symbols(const std::string& prompt, int64_t line, int max_length) const;
+  // Texts as pairs without a source, cut to the model's positions and to `most` symbols, for which memory is kept.
+  std::vector<SymbolPair> texts_as_pairs(std::span<const std::string> texts, int64_t first_line, int most) const;
+  int count_matrices() const;
+  std::vector<AttentionMatrices> matrices(const std::vector<SymbolPair>& texts, int64_t first_line) const;
   std::vector<Hypothesis> run_batch(const std::vector<Sample>& samples, const std::vector<size_t>& batch,
                                     const GenerateOptions& options) const;
   Generation generation(const std::string& prompt, const std::vector<int32_t>& symbols, const Hypothesis& h, const std::string& stop) const;
@@ -92,6 +99,22 @@ std::vector<int32_t> Generator::Inside::prompt_symbols(const std::string& prompt
                        positions(), kept));
   ids.erase(ids.begin(), ids.end() - kept);
   return ids;
+}
+
+std::vector<SymbolPair> Generator::Inside::texts_as_pairs(std::span<const std::string> texts, int64_t first_line, int most) const {
+  const int taken = positions() - 1;  // the start symbol takes a position
+  const auto longest = static_cast<size_t>(std::min(taken, most));
+  std::vector<SymbolPair> pairs;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::vector<int32_t> ids = subwords().encode(texts[i]).ids;
+    if (ids.size() > longest) {
+      log.warn(fmt::format("line {}: {} symbols, {} {}: the rest is cut off", first_line + static_cast<int64_t>(i), ids.size(),
+                           taken <= most ? "the model takes" : "memory is kept for the weights of", longest));
+      ids.resize(longest);
+    }
+    pairs.push_back({{}, std::move(ids)});
+  }
+  return pairs;
 }
 
 std::vector<Hypothesis> Generator::Inside::run_batch(const std::vector<Sample>& samples, const std::vector<size_t>& batch,
@@ -127,6 +150,8 @@ Generation Generator::Inside::generation(const std::string& prompt, const std::v
   g.log_prob = h.log_prob;
   g.tokens = static_cast<int64_t>(h.tokens.size()) + (h.cut ? 0 : 1);
   g.cut = h.cut && !g.stopped;
+  g.symbols = symbols;
+  g.symbols.insert(g.symbols.end(), h.tokens.begin(), h.tokens.end());
   return g;
 }
 
@@ -168,17 +193,7 @@ std::vector<std::vector<Generation>> Generator::generate(std::span<const std::st
 std::vector<TextScore> Generator::score(std::span<const std::string> texts, int64_t first_line) const {
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  const auto longest = static_cast<size_t>(inside_->positions() - 1);  // the start symbol takes a position
-  std::vector<SymbolPair> pairs;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    std::vector<int32_t> ids = inside_->subwords().encode(texts[i]).ids;
-    if (ids.size() > longest) {
-      inside_->log.warn(fmt::format("line {}: {} symbols, the model takes {}: the rest is cut off", first_line + static_cast<int64_t>(i),
-                                    ids.size(), longest));
-      ids.resize(longest);
-    }
-    pairs.push_back({{}, std::move(ids)});
-  }
+  const auto pairs = inside_->texts_as_pairs(texts, first_line, std::numeric_limits<int>::max());
   ForcedOptions options;
   options.forbidden = never_produced();
   const auto forced = force(*inside_->model.model, inside_->model.parameters->data(), pairs, options, inside_->workers);
@@ -189,6 +204,51 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, int6
           first_line + static_cast<int64_t>(i));
   }
   return scores;
+}
+
+int Generator::Inside::count_matrices() const {
+  ForcedOptions options;
+  options.maps = true;
+  return jumok::count_matrices(*model.model, model.parameters->data(), options, workers);
+}
+
+std::vector<AttentionMatrices> Generator::Inside::matrices(const std::vector<SymbolPair>& texts, int64_t first_line) const {
+  AttentionMatrices none;
+  none.layers = model.config.decoder_layers;
+  none.heads = count_matrices() / none.layers;
+  std::vector<AttentionMatrices> results(texts.size(), none);
+  ForcedOptions options;
+  options.maps = true;
+  force_in_turn(*model.model, model.parameters->data(), texts, options, workers, [&](size_t i, Forced& forced) {
+    if (texts[i].target.empty()) return;
+    check_finite(forced.maps, first_line + static_cast<int64_t>(i));
+    std::vector<std::string> symbols = symbols_of(subwords(), texts[i].target);
+    results[i].target_symbols = symbols;
+    std::rotate(symbols.begin(), symbols.end() - 1, symbols.end());  // those fed: the start in front, no end
+    symbols.front() = subwords().piece(kStart);
+    results[i].source_symbols = std::move(symbols);
+    add_weights(forced.maps, results[i]);
+  });
+  return results;
+}
+
+std::vector<AttentionMatrices> Generator::matrices(std::span<const std::string> texts, int64_t first_line) const {
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
+  return inside_->matrices(inside_->texts_as_pairs(texts, first_line, longest_aligned(inside_->count_matrices())), first_line);
+}
+
+std::vector<AttentionMatrices> Generator::matrices_of(std::span<const Generation> generations, int64_t first_line) const {
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
+  // The last symbol produced need not have a position to be fed at.
+  const auto longest = static_cast<size_t>(std::min(longest_aligned(inside_->count_matrices()), inside_->positions() - 1));
+  std::vector<SymbolPair> pairs;
+  for (const Generation& g : generations) {
+    for (const int32_t id : g.symbols) check(id >= 0 && id < inside_->subwords().size(), "line {}: no symbol {}", first_line, id);
+    pairs.push_back({{}, {g.symbols.begin(), g.symbols.begin() + static_cast<int64_t>(std::min(longest, g.symbols.size()))}});
+  }
+  return inside_->matrices(pairs, first_line);
 }
 
 std::vector<std::pair<std::string, std::string>> Generator::facts() const { return model_facts(inside_->model); }

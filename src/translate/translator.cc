@@ -10,12 +10,11 @@
 #include "base/queued_log.h"
 #include "gemm/worker_threads.h"
 #include "models/model_files.h"
-#include "report/attention_page.h"
 #include "text/unicode.h"
+#include "translate/attention_matrices.h"
 #include "translate/decode.h"
 #include "translate/forced.h"
 #include "translate/model_facts.h"
-#include "translate/piece_label.h"
 #include "translate/word_alignment.h"
 
 namespace jumok {
@@ -32,6 +31,7 @@ void check_options(const TranslateOptions& o) {
   check(o.beam >= 1, "beam = {}: expected 1 or more", o.beam);
   check(o.nbest >= 1 && o.nbest <= o.beam, "n-best = {}: expected 1 to the beam, {}", o.nbest, o.beam);
   check(o.max_length >= 0, "maximum length = {}: expected 0 or more", o.max_length);
+  check(o.alpha >= 0 && std::isfinite(o.alpha), "alpha = {}: expected 0 or more", o.alpha);
   check(o.batch_tokens >= 1, "batch tokens = {}: expected 1 or more", o.batch_tokens);
 }
 
@@ -102,7 +102,8 @@ struct Translator::Inside {
   void cut_for_alignment(Request& request) const;
   void add_alignments(Request& request) const;
   std::vector<SymbolPair> pairs(std::span<const std::string> sources, std::span<const std::string> targets, const Naming& naming) const;
-  AttentionExample example(const SymbolPair& pair, Forced& forced) const;
+  int count_matrices(const std::string& only) const;
+  std::vector<AttentionMatrices> matrices(const std::vector<SymbolPair>& asked, int64_t first_line) const;
 };
 
 void Translator::Inside::translate(Request& r) const {
@@ -126,7 +127,8 @@ void Translator::Inside::translate(Request& r) const {
   each(r.asked.size(), [&](size_t k) {
     auto& list = r.results[r.asked[k]];
     list.clear();
-    for (const Hypothesis& h : r.found[k]) list.push_back({model.subwords.target->decode(h.tokens), h.score, h.log_prob, h.cut, {}});
+    for (const Hypothesis& h : r.found[k])
+      list.push_back({model.subwords.target->decode(h.tokens), h.score, h.log_prob, h.cut, {}, h.tokens});
   });
   if (r.options.alignments) add_alignments(r);
 }
@@ -187,29 +189,39 @@ void Translator::Inside::add_alignments(Request& r) const {
 std::vector<SymbolPair> Translator::Inside::pairs(std::span<const std::string> sources, std::span<const std::string> targets,
                                                   const Naming& naming) const {
   const std::string source = fmt::format("{}source line", naming.what), target = fmt::format("{}target line", naming.what);
-  auto s = encode(*model.subwords.source, sources, {source.c_str(), naming.first, false, naming.max_symbols});
-  auto t = encode(*model.subwords.target, targets, {target.c_str(), naming.first, false, naming.max_symbols});
+  auto s = encode(*model.subwords.source, sources, {source.c_str(), naming.first, naming.skip_blank, naming.max_symbols});
+  auto t = encode(*model.subwords.target, targets, {target.c_str(), naming.first, naming.skip_blank, naming.max_symbols});
   std::vector<SymbolPair> pairs;
   for (size_t i = 0; i < s.size(); ++i) pairs.push_back({std::move(s[i].ids), std::move(t[i].ids)});
   return pairs;
 }
 
-// Rows and columns are symbols, end symbols included; layers are those of the decoder's cross-attention.
-AttentionExample Translator::Inside::example(const SymbolPair& pair, Forced& forced) const {
-  AttentionExample e;
-  for (const int32_t id : pair.target) e.rows.push_back(piece_label(model.subwords.target->piece(id)));
-  for (const int32_t id : pair.source) e.columns.push_back(piece_label(model.subwords.source->piece(id)));
-  e.rows.push_back("</s>");
-  e.columns.push_back("</s>");
+int Translator::Inside::count_matrices(const std::string& only) const {
+  ForcedOptions options;
+  options.maps = true;
+  options.only = only;
+  return jumok::count_matrices(*model.model, parameters(), options, workers);
+}
+
+// `asked`: pairs cut to what memory is kept for; one with an empty side has no weights.
+std::vector<AttentionMatrices> Translator::Inside::matrices(const std::vector<SymbolPair>& asked, int64_t first_line) const {
   const std::vector<std::string> names = model.model->source_attentions();
-  e.layers = 0;
-  e.heads = model.config.heads;
-  for (AttentionMaps::Map& map : forced.maps) {
-    if (std::find(names.begin(), names.end(), map.name) == names.end()) continue;
-    ++e.layers;
-    for (auto& weights : map.weights) e.maps.push_back(std::move(weights));
-  }
-  return e;
+  check(!names.empty(), "this model has no attention over the source: it has no weights to show");
+  AttentionMatrices none;
+  none.layers = static_cast<int>(names.size());
+  none.heads = count_matrices(names.front());
+  std::vector<AttentionMatrices> results(asked.size(), none);
+  ForcedOptions options;
+  options.maps = true;
+  force_in_turn(*model.model, parameters(), asked, options, workers, [&](size_t i, Forced& forced) {
+    if (asked[i].source.empty() || asked[i].target.empty()) return;
+    std::erase_if(forced.maps, [&](const auto& map) { return std::find(names.begin(), names.end(), map.name) == names.end(); });
+    check_finite(forced.maps, first_line + static_cast<int64_t>(i));
+    results[i].source_symbols = symbols_of(*model.subwords.source, asked[i].source);
+    results[i].target_symbols = symbols_of(*model.subwords.target, asked[i].target);
+    add_weights(forced.maps, results[i]);
+  });
+  return results;
 }
 
 Translator::Translator(const std::filesystem::path& model, const TranslatorOptions& options)
@@ -231,7 +243,7 @@ std::vector<std::vector<Translation>> Translator::translate(std::span<const std:
 
 std::vector<PairScore> Translator::score(std::span<const std::string> sources, std::span<const std::string> targets,
                                          int64_t first_line) const {
-  check(sources.size() == targets.size(), "expected as many targets as sources, found {} and {}", targets.size(), sources.size());
+  check_counts(sources, targets);
   ForcedOptions options;
   options.forbidden = never_produced();
   std::vector<PairScore> scores;
@@ -249,29 +261,37 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
   return scores;
 }
 
+std::vector<AttentionMatrices> Translator::matrices(std::span<const std::string> sources, std::span<const std::string> targets,
+                                                    int64_t first_line) const {
+  check_counts(sources, targets);
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
+  const int most = longest_aligned(inside_->count_matrices(""));
+  return inside_->matrices(inside_->pairs(sources, targets, {"", first_line, true, most}), first_line);
+}
+
+std::vector<AttentionMatrices> Translator::matrices_of(std::span<const std::string> lines, std::span<const Translation> translations,
+                                                       int64_t first_line) const {
+  check(lines.size() == translations.size(), "expected as many translations as lines, found {} and {}", translations.size(), lines.size());
+  const QueuedLog::Delivery delivery(inside_->log);
+  const std::lock_guard lock(inside_->mutex);
+  const int most = longest_aligned(inside_->count_matrices("")), longest = std::min(most, inside_->longest());
+  std::vector<Encoded> sources = inside_->encode(*inside_->model.subwords.source, lines, {"line", first_line, true, most});
+  std::vector<SymbolPair> pairs;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::vector<int32_t>& symbols = translations[i].symbols;  // one more than there are positions to feed, where the last ended it
+    const size_t count = std::min(symbols.size(), static_cast<size_t>(longest));
+    for (const int32_t id : symbols)
+      check(id >= 0 && id < inside_->model.subwords.target->size(), "line {}: no symbol {}", first_line + i, id);
+    pairs.push_back({std::move(sources[i].ids), {symbols.begin(), symbols.begin() + static_cast<int64_t>(count)}});
+  }
+  return inside_->matrices(pairs, first_line);
+}
+
 std::string Translator::attention_page(const std::string& title, std::span<const std::string> sources, std::span<const std::string> targets,
                                        std::span<const std::string> references) const {
-  check(sources.size() == targets.size() && (references.empty() || references.size() == sources.size()),
-        "expected as many targets and references as sources, found {}, {} and {}", targets.size(), references.size(), sources.size());
-  check(!inside_->model.model->source_attentions().empty(), "attention page: this model has no attention over the source");
-  ForcedOptions options;
-  options.maps = true;
-  std::vector<AttentionExample> examples;
-  const QueuedLog::Delivery delivery(inside_->log);
-  {
-    const std::lock_guard lock(inside_->mutex);
-    const EncoderDecoder& model = *inside_->model.model;
-    const int matrices = count_matrices(model, inside_->parameters(), options, inside_->workers);
-    const auto pairs = inside_->pairs(sources, targets, {"attention page: ", 1, false, longest_aligned(matrices)});
-    force_in_turn(model, inside_->parameters(), pairs, options, inside_->workers,
-                  [&](size_t i, Forced& forced) { examples.push_back(inside_->example(pairs[i], forced)); });
-  }
-  for (size_t i = 0; i < examples.size(); ++i) {
-    examples[i].source = sources[i];
-    examples[i].output = targets[i];
-    if (!references.empty()) examples[i].reference = references[i];
-  }
-  return jumok::attention_page(title, examples);
+  check_counts(sources, targets);
+  return jumok::attention_page(title, matrices(sources, targets), sources, targets, references);
 }
 
 std::vector<std::pair<std::string, std::string>> Translator::facts() const { return model_facts(inside_->model); }

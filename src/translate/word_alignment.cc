@@ -24,7 +24,7 @@ WordLinks links_of(const std::vector<float>& weights, int targets, int sources, 
     const float* row = weights.data() + static_cast<size_t>(t) * sources;
     const auto best = static_cast<int>(std::max_element(row, row + sources) - row);  // the first of equals
     for (int s = 0; s < sources; ++s) {
-      if (linked(row[s]) && (options.rule == LinkRule::kThreshold || s == best)) links.emplace_back(s, t);
+      if (linked(row[s]) && (options.rule == LinkRule::kThreshold || s == best)) links.push_back({s, t});
     }
   }
   std::sort(links.begin(), links.end());

@@ -50,6 +50,18 @@ TEST_F(GenerateCommand, EachLineIsGoneOnWith) {
   EXPECT_EQ(text("", "--greedy"), "");
 }
 
+// Of a text of n symbols the end and n predicted ones, each with the start and those before it.
+TEST_F(GenerateCommand, MatricesOfTheTextsAreWritten) {
+  EXPECT_EQ(text("3 1 4 2\n9 8 7 6 9 8\n", "--greedy --max-length 2 --matrix tsv '" + (folder_ / "m.tsv") + "' "),
+            "3 1 4 2 3 1\n9 8 7 6 9 8 7 6\n");
+  const std::string written = read_file(folder_ / "m.tsv");
+  EXPECT_NE(written.find("<s>"), std::string::npos);
+  const std::string input = file("text", "3 1 4 2 3 1\n9 8 7 6 9 8 7 6\n");
+  const Outcome o = run_jumok("score" + model_ + " --text " + input + " --matrix tsv '" + (folder_ / "n.tsv") + "'");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(read_file(folder_ / "n.tsv"), written);
+}
+
 TEST_F(GenerateCommand, DrawsAreTheSameWhateverTheThreadsBatchesAndWindows) {
   std::string input;
   for (int i = 0; i < 60; ++i) input += i % 3 == 0 ? "\n" : std::to_string(i % 10) + " 1\n";

@@ -165,6 +165,8 @@ TEST_F(TranslateCommand, TheAttentionPageIsWritten) {
   EXPECT_EQ(text("1 2 3\n\n4 5\n", "--attention-html '" + page + "'"), "3 2 1\n\n5 4\n");
   const std::string html = read_file(page);
   EXPECT_NE(html.find("1 2 3"), std::string::npos);
+  EXPECT_NE(html.find("Sentence 3<"), std::string::npos);  // named as its line
+  EXPECT_EQ(html.find("Sentence 2<"), std::string::npos);
   EXPECT_NE(html.find("</html>"), std::string::npos);
 }
 

@@ -78,6 +78,15 @@ TEST(Curves, LinesDifferInDashNotInColourAlone) {
 
 std::string path_of(const std::string& svg) { return attributes(svg, "<path class=\"line", "d").front(); }
 
+TEST(Curves, ALogarithmicAxisNamesTheSizesThatWereMeasured) {
+  const CurveAxes axes{.title = "t", .x_label = "n", .y_label = "s", .log_x = true};
+  const auto ticks = [&](const std::vector<double>& x) { return curves_svg(axes, {{"a", x, std::vector<double>(x.size(), 1)}}); };
+  const std::string few = ticks({64, 128, 512});
+  for (const char* tick : {">64</text>", ">128</text>", ">512</text>"}) EXPECT_EQ(count(few, tick), 1) << tick;
+  EXPECT_EQ(count(few, ">200</text>"), 0);
+  EXPECT_EQ(count(ticks({64, 65, 512}), ">65</text>"), 0);  // would lie over each other
+}
+
 TEST(Curves, MissingValuesInterruptTheLine) {
   const std::string path = path_of(curves_svg("", "x", "y", {{"a", {0, 1, 2, 3, 4}, {1, 2, kNaN, 2, 1}}}));
   EXPECT_EQ(count(path, "M"), 2);

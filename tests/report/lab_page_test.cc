@@ -29,6 +29,11 @@ TEST(LabReport, TextHoldsEverythingButThePictures) {
                              "\n\nh\n─\n1\nBelow.\n");
 }
 
+TEST(LabReport, TextLeavesSectionsOfPicturesOut) {
+  const LabReport r{"Title", "Question?", {{"Curves", "", {"What they show."}, {}, {{"<svg/>", ""}}}, {"Words", "", {"Said."}, {}, {}}}};
+  EXPECT_EQ(lab_text(r), "Title\nQuestion?\n\nWords\nSaid.\n");
+}
+
 TEST(LabReport, ThePageIsSelfContainedAndEscaped) {
   LabReport r{"<b>",
               "a & b",

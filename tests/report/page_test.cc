@@ -36,7 +36,15 @@ TEST(Page, NumbersAreRightAlignedByColumn) {
   EXPECT_EQ(count(html, "class=\"number\""), 6);
   EXPECT_EQ(count(html, "<td class=\"number\">34.2</td>"), 1);
   EXPECT_EQ(count(html, "<td>12</td>"), 1);
+  EXPECT_EQ(count(Page("t").table({"score"}, {{"1.5"}, {"blocked"}, {"not allowed"}}).html(), "class=\"number\""), 4);
   EXPECT_EQ(count(Page("t").table({"", ""}, {{"a", "b"}}).html(), "<thead>"), 0);
+}
+
+// A caption inside would be cut where a wide table scrolls.
+TEST(Page, CaptionsStandOutsideOfWhatScrolls) {
+  const std::string html = Page("t").table({"a"}, {{"b"}}, "below").figure("<svg/>", "under").html();
+  EXPECT_EQ(count(html, "</table></div><figcaption>below</figcaption></figure>"), 1);
+  EXPECT_EQ(count(html, "<svg/></div><figcaption>under</figcaption></figure>"), 1);
 }
 
 TEST(Page, RowsOfAnotherLengthAreRefused) { EXPECT_THROW(Page("t").table({"a", "b"}, {{"1"}}), Error); }
@@ -58,7 +66,7 @@ TEST(AttentionPage, IsSelfContainedAndEscaped) {
 
 TEST(AttentionPage, HasAMapForEveryHeadAndTheirMeans) {
   const std::string html = attention_page("t", std::vector{example()});
-  EXPECT_EQ(count(html, "<canvas width=\"2\" height=\"2\""), 4);
+  EXPECT_EQ(count(html, "<canvas aria-hidden=\"true\" width=\"2\" height=\"2\""), 4);
   EXPECT_EQ(count(html, "data-layer=\"1\" data-head=\"0\""), 1);
   EXPECT_EQ(count(html, "<button"), 4 + 2 + 1);
   // Mean over the four maps: (0 + 1 + 0.5 + 0.1) / 4 and so on; one NaN makes NaN.
@@ -68,6 +76,16 @@ TEST(AttentionPage, HasAMapForEveryHeadAndTheirMeans) {
   single.layers = single.heads = 1;
   single.maps.resize(1);
   EXPECT_EQ(count(attention_page("t", std::vector{single}), "<button"), 0);
+}
+
+// By hand: rows (1, 0) and (0, 1) have no entropy, (0.5, 0.5) a bit, (0.1, 0.9) 0.469; of two columns a bit is the most.
+TEST(AttentionPage, TellsTheEntropyOfEveryHead) {
+  const std::string html = attention_page("t", std::vector{example()});
+  EXPECT_EQ(count(html, "1<small>0.00</small>"), 1);  // layer 0, head 1
+  EXPECT_EQ(count(html, "0<small>1.00</small>"), 1);
+  EXPECT_EQ(count(html, "1<small>0.47</small>"), 1);
+  EXPECT_EQ(count(html, "data-told=\"2 × 2 pieces, entropy 0.47 of 1.00 bits\""), 1);
+  EXPECT_EQ(count(html, "aria-label=\"layer 1, head 1\""), 1);
 }
 
 TEST(AttentionPage, CarriesTheWeightsForTheScript) {

@@ -57,6 +57,33 @@ TEST_F(RandomModel, NeitherThreadsNorBatchesChangeADrawToTheBit) {
   }
 }
 
+TEST_F(RandomModel, MatricesAreOfThePastAloneAndSumToOne) {
+  const auto found = generator().matrices(std::vector<std::string>{"the cat sits", "", "a dog"});
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_TRUE(found[1].weights.empty() && found[1].target_symbols.empty());
+  EXPECT_EQ(found[1].layers, 2);
+  for (const size_t i : {0, 2}) {
+    const AttentionMatrices& m = found[i];
+    const size_t n = m.target_symbols.size();
+    ASSERT_EQ(m.source_symbols.size(), n);
+    EXPECT_EQ(m.source_symbols.front(), "<s>");
+    EXPECT_EQ(m.target_symbols.back(), "</s>");
+    for (size_t t = 0; t + 1 < n; ++t) EXPECT_EQ(m.source_symbols[t + 1], m.target_symbols[t]);
+    ASSERT_EQ(m.weights.size(), static_cast<size_t>(m.layers * m.heads) * n * n);
+    for (size_t row = 0; row < m.weights.size() / n; ++row) {
+      double sum = 0;
+      for (size_t s = 0; s < n; ++s) {
+        const float weight = m.weights[row * n + s];
+        sum += weight;
+        EXPECT_EQ(weight == 0, s > row % n) << "row " << row << ", column " << s;
+      }
+      EXPECT_NEAR(sum, 1, 1e-5);
+    }
+  }
+  // A text's matrices depend on no other text.
+  EXPECT_EQ(generator(2).matrices(std::vector<std::string>{"a dog"})[0].weights, found[2].weights);
+}
+
 TEST_F(RandomModel, ADrawDependsOnTheSeedAndTheLinesTextAlone) {
   const Generator g = generator();
   const auto lines = prompts();

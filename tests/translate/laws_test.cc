@@ -3,15 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
 #include <thread>
+#include <tuple>
 
 #include "base/error.h"
-#include "base/rng.h"
-#include "gemm/worker_threads.h"
+#include "jumok/aligner.h"
 #include "jumok/translator.h"
+#include "search/beam.h"
+#include "search/greedy.h"
 #include "tiny_model.h"
 #include "translate/decode.h"
-#include "translate/forced.h"
 
 namespace jumok {
 namespace {
@@ -20,29 +25,45 @@ constexpr int kPositions = 64;
 
 class TranslatorLaws : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
-    write_tiny_model(folder_->path(), kPositions);
-    one_ = new Translator(folder_->path(), {.threads = 1});
-    two_ = new Translator(folder_->path(), {.threads = 2});
+  // Of a recurrent preset, or without one of the tiny Transformer.
+  explicit TranslatorLaws(const std::string& preset = "") : folder_(&opened_[preset].folder) {
+    Opened& m = opened_[preset];
+    if (m.one == nullptr) {
+      preset.empty() ? write_tiny_model(folder_->path(), kPositions) : write_tiny_recurrent_model(folder_->path(), preset);
+      m.one.reset(new Translator(folder_->path(), {.threads = 1}));
+      m.two.reset(new Translator(folder_->path(), {.threads = 2}));
+    }
+    one_ = m.one.get();
+    two_ = m.two.get();
   }
-  static void TearDownTestSuite() {
-    delete one_;
-    delete two_;
-    delete folder_;
-  }
-  static TranslateOptions quick() {  // random parameters seldom end a sentence: short limits keep the tests short
-    TranslateOptions o;
-    o.max_length = 12;
-    return o;
-  }
+  static void TearDownTestSuite() { opened_.clear(); }
+  static TranslateOptions quick() { return {.max_length = 12}; }  // random parameters seldom end a sentence: that keeps the tests short
 
-  static TemporaryFolder* folder_;
-  static Translator *one_, *two_;
+  struct Opened {
+    TemporaryFolder folder;
+    std::unique_ptr<const Translator> one, two;  // of one thread and of two
+  };
+  inline static std::map<std::string, Opened> opened_;  // by preset, for all tests
+  const TemporaryFolder* folder_;
+  const Translator *one_, *two_;
 };
-TemporaryFolder* TranslatorLaws::folder_ = nullptr;
-Translator* TranslatorLaws::one_ = nullptr;
-Translator* TranslatorLaws::two_ = nullptr;
+
+// What holds for recurrent models too.
+class EveryModelsLaws : public TranslatorLaws, public testing::WithParamInterface<const char*> {
+ protected:
+  EveryModelsLaws() : TranslatorLaws(GetParam()) {
+    std::vector<std::vector<int32_t>> sources;
+    for (const auto& line : random_lines(10, 6, 8)) sources.push_back(loaded_.subwords.source->encode(line).ids);
+    sources_ = pack_source(sources);
+    search_.max_length = quick().max_length;
+  }
+  std::unique_ptr<Stepper> start() const { return loaded_.model->start(loaded_.parameters->data(), sources_); }
+
+  const LoadedModel loaded_ = load_model(folder_->path());
+  PackedRows sources_;
+  SearchOptions search_ = translation_search();
+};
+INSTANTIATE_TEST_SUITE_P(All, EveryModelsLaws, testing::Values("", "rnn-bahdanau", "rnn-luong-general"));
 
 void expect_same(const std::vector<Translation>& a, const std::vector<Translation>& b) {
   ASSERT_EQ(a.size(), b.size());
@@ -56,7 +77,7 @@ void expect_same(const std::vector<Translation>& a, const std::vector<Translatio
   }
 }
 
-TEST_F(TranslatorLaws, BatchSizeAndThreadsChangeNoBit) {
+TEST_P(EveryModelsLaws, BatchSizeAndThreadsChangeNoBit) {
   const auto lines = random_lines(50, 9, 3);
   TranslateOptions options = quick();
   options.nbest = 3;
@@ -90,7 +111,7 @@ TEST_F(TranslatorLaws, EveryLineHasItsAnswerAtAnyCount) {
   }
 }
 
-TEST_F(TranslatorLaws, ALongNeighbourChangesNothing) {
+TEST_P(EveryModelsLaws, ALongNeighbourChangesNothing) {
   const std::string a = "The cat sits on the mat.";
   std::string neighbour = "dog";
   const TranslateOptions options = quick();
@@ -102,7 +123,7 @@ TEST_F(TranslatorLaws, ALongNeighbourChangesNothing) {
   }
 }
 
-TEST_F(TranslatorLaws, EmptyLinesBetweenOthersStayEmptyAndChangeNothing) {
+TEST_P(EveryModelsLaws, EmptyLinesBetweenOthersStayEmptyAndChangeNothing) {
   const std::string longer = "The children play with a red ball in the morning.", shorter = "Snow";
   const TranslateOptions options = quick();
   const auto found = one_->translate(std::vector<std::string>{longer, "", longer, "", shorter}, options);
@@ -177,17 +198,38 @@ TEST_F(TranslatorLaws, TextAfterANulIsTranslatedToo) {
   expect_same(found[0], one_->translate(std::vector<std::string>{"The cat\xEF\xBF\xBD sits on the mat"}, quick())[0]);
 }
 
-TEST_F(TranslatorLaws, BeamOneIsTheFirstOfGreedy) {
-  TranslateOptions options = quick();
-  options.beam = 1;
-  const auto lines = random_lines(10, 6, 8);
-  for (const auto& list : one_->translate(lines, options)) {
-    ASSERT_EQ(list.size(), 1u);
-    EXPECT_LE(list[0].log_prob, 0);
+TEST_P(EveryModelsLaws, BeamOneIsGreedySearchToTheBit) {
+  search_.beam = 1;
+  const auto greedy = greedy_search(*start(), search_);
+  const auto beam = beam_search(*start(), search_);
+  const auto all = [](const Hypothesis& h) { return std::tuple(h.tokens, h.log_prob, h.score, h.cut); };
+  for (size_t i = 0; i < greedy.size(); ++i) EXPECT_EQ(all(beam.at(i).at(0)), all(greedy[i]));
+}
+
+// At most a dozen symbols, each less than 1e-5 apart.
+TEST_P(EveryModelsLaws, ForcedDecodingOfEveryNBestEntryGivesTheProbabilityOfTheSearch) {
+  search_.beam = search_.nbest = 4;
+  const auto lists = beam_search(*start(), search_);
+  const std::vector<int32_t> forbidden = never_produced();
+  for (size_t k = 0; k < 4; ++k) {
+    std::vector<std::vector<int32_t>> targets;
+    for (const auto& list : lists) targets.push_back(list.at(k).tokens);
+    const PackedTarget target = pack_target(targets);
+    PairBatch batch{sources_, target};
+    batch.forbidden = forbidden;
+    Arena arena;
+    Context context{arena, loaded_.parameters->data()};
+    std::vector<float> nll(target.labels.size());
+    loaded_.model->nll(context, batch, nll.data());
+    for (size_t i = 0; i < lists.size(); ++i) {
+      const auto first = nll.begin() + target.input.begin[i];
+      const double log_prob = -std::accumulate(first, first + target.input.length[i] - (lists[i][k].cut ? 1 : 0), 0.0);
+      EXPECT_NEAR(lists[i][k].log_prob, log_prob, 1e-4) << "line " << i << ", entry " << k;
+    }
   }
 }
 
-TEST_F(TranslatorLaws, NBestListsFallInScoreAndHoldNoOutputTwice) {
+TEST_P(EveryModelsLaws, NBestListsFallInScoreAndHoldNoOutputTwice) {
   TranslateOptions options = quick();
   options.beam = options.nbest = 5;
   for (const auto& list : two_->translate(random_lines(20, 8, 9), options)) {
@@ -211,9 +253,10 @@ TEST_F(TranslatorLaws, OptionsOutOfRangeAreRefusedWithBothValues) {
   EXPECT_NE(message({.batch_tokens = 0}).find("batch tokens = 0"), std::string::npos);
   EXPECT_NE(message({.alignment_layer = 2}).find("expected 0 to 1"), std::string::npos);
   EXPECT_NE(message({.alpha = -1}).find("alpha"), std::string::npos);
+  EXPECT_NE(message({.alpha = std::numeric_limits<double>::quiet_NaN()}).find("alpha = nan: expected 0 or more"), std::string::npos);
 }
 
-TEST_F(TranslatorLaws, ScoresOfPairsDependOnNoNeighbourAndCountTheEndSymbol) {
+TEST_P(EveryModelsLaws, ScoresOfPairsDependOnNoNeighbourAndCountTheEndSymbol) {
   const auto sources = random_lines(30, 8, 13), targets = random_lines(30, 8, 14);
   const auto all = two_->score(sources, targets);
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -272,9 +315,7 @@ TEST(TranslatorMemory, AskingForTheAlignmentOfALongLineDoesNotChangeItsTranslati
   TemporaryFolder folder;
   write_tiny_recurrent_model(folder.path(), "rnn-luong-dot");
   std::vector<std::string> messages;
-  TranslatorOptions options;
-  options.log = [&](LogLevel, const std::string& text) { messages.push_back(text); };
-  const Translator translator(folder.path(), options);
+  const Translator translator(folder.path(), {.threads = 1, .log = [&](LogLevel, const std::string& text) { messages.push_back(text); }});
   TranslateOptions search{.beam = 1, .max_length = 3};
   const std::vector<std::string> line = {repeated("cat", 13000)};
   const std::vector<std::string> plain = {translator.translate(line, search)[0][0].text};
@@ -284,6 +325,22 @@ TEST(TranslatorMemory, AskingForTheAlignmentOfALongLineDoesNotChangeItsTranslati
   EXPECT_EQ(aligned.text, plain[0]);
   ASSERT_EQ(messages.size(), 1u);
   EXPECT_NE(messages[0].find("memory is kept for the weights of 11584: the rest has no links"), std::string::npos) << messages[0];
+}
+
+TEST_P(EveryModelsLaws, MatricesAreThoseOfTheAligner) {
+  std::vector<std::string> sources = random_lines(12, 8, 5), targets = random_lines(12, 8, 6);
+  sources[3] = targets[7] = "";
+  const auto found = two_->matrices(sources, targets), expected = Aligner(folder_->path(), {.threads = 1}).matrices(sources, targets);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].weights, expected[i].weights);
+    EXPECT_EQ(found[i].source_symbols, expected[i].source_symbols);
+    EXPECT_EQ(found[i].target_symbols, expected[i].target_symbols);
+    EXPECT_EQ(found[i].layers, expected[i].layers);
+    EXPECT_EQ(found[i].heads, expected[i].heads);
+    EXPECT_EQ(found[i].weights.empty(), i == 3 || i == 7);
+  }
+  EXPECT_THROW(one_->matrices(sources, {}), Error);
 }
 
 TEST_F(TranslatorLaws, ThePageShowsTheWordsAndAsksNoNetwork) {
@@ -308,9 +365,7 @@ TEST_F(TranslatorLaws, FactsNameShapeAndVocabulary) {
 std::string too_long() { return repeated("a", 3 * kPositions); }
 
 // The sink of a program may want a translation itself, or wait for another thread that does.
-TEST(TranslatorLog, ASinkThatCallsTheTranslatorIsAnswered) {
-  TemporaryFolder folder;
-  write_tiny_model(folder.path(), kPositions);
+TEST_F(TranslatorLaws, ASinkThatCallsTheTranslatorIsAnswered) {
   Translator* translator = nullptr;
   std::vector<std::string> messages;
   TranslatorOptions options;
@@ -321,7 +376,7 @@ TEST(TranslatorLog, ASinkThatCallsTheTranslatorIsAnswered) {
     // Whose own warning comes when this one is through.
     if (messages.size() == 2) std::thread([&] { translator->score(std::vector{too_long()}, std::vector<std::string>{"a"}, 7); }).join();
   };
-  Translator t(folder.path(), options);
+  Translator t(folder_->path(), options);
   translator = &t;
   t.translate(std::vector<std::string>{"a", "", too_long()}, {.beam = 1, .max_length = 2, .first_line = 10});
   ASSERT_EQ(messages.size(), 3u);
@@ -330,18 +385,14 @@ TEST(TranslatorLog, ASinkThatCallsTheTranslatorIsAnswered) {
   EXPECT_TRUE(messages[2].starts_with("source line 7: ")) << messages[2];
 }
 
-TEST(TranslatorLog, AnAttentionPageSaysWhichLinesItCut) {
-  TemporaryFolder folder;
-  write_tiny_model(folder.path(), kPositions);
+TEST_F(TranslatorLaws, AnAttentionPageSaysWhichLinesItCut) {
   std::vector<std::string> messages;
-  TranslatorOptions options;
-  options.log = [&](LogLevel, const std::string& text) { messages.push_back(text); };
-  const Translator t(folder.path(), options);
+  const Translator t(folder_->path(), {.threads = 1, .log = [&](LogLevel, const std::string& text) { messages.push_back(text); }});
   const std::vector<std::string> sources = {"a", too_long()}, targets = {too_long(), "a"};
   t.attention_page("page", sources, targets);
   ASSERT_EQ(messages.size(), 2u);
-  EXPECT_TRUE(messages[0].starts_with("attention page: source line 2: ")) << messages[0];
-  EXPECT_TRUE(messages[1].starts_with("attention page: target line 1: ")) << messages[1];
+  EXPECT_TRUE(messages[0].starts_with("source line 2: ")) << messages[0];
+  EXPECT_TRUE(messages[1].starts_with("target line 1: ")) << messages[1];
 }
 
 }  // namespace

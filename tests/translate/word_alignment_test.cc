@@ -8,7 +8,7 @@
 namespace jumok {
 namespace {
 
-using Links = std::vector<std::pair<int, int>>;
+using Links = std::vector<AlignmentLink>;
 
 // Source "the cats" as ▁the ▁cat s, target "les chats" as ▁le s ▁chat s; weight 0.8 on the links 0-0 0-1 1-2 2-3, the rest on the end
 // symbol.

@@ -1,0 +1,83 @@
+// --matrix of translate and score, with the little model that turns lines of digits round (tests/translate/data/reverse-digits).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "program.h"
+
+namespace jumok {
+namespace {
+
+namespace fs = std::filesystem;
+
+class MatrixOption : public testing::Test {
+ protected:
+  // The path as shell text: the folder's name has a space.
+  std::string file(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+    return quoted(name);
+  }
+  std::string quoted(const std::string& name) const { return "'" + (folder_ / name) + "'"; }
+  Outcome translate(const std::string& input, const std::string& options) const {
+    return run_jumok("translate " + options + model_ + " < " + file("input", input));
+  }
+
+  TemporaryFolder folder_;
+  const std::string model_ =
+      " --model '" + (fs::path(JUMOK_TEST_DATA).parent_path().parent_path() / "translate/data/reverse-digits").string() + "'";
+};
+
+TEST_F(MatrixOption, TranslateWritesThoseOfTheBestTranslations) {
+  const Outcome o = translate("1 2 3\n\n4 5\n", "--nbest 2 --matrix json " + quoted("m.json"));
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.out.substr(0, 15), "0 ||| 3 2 1 |||");
+  std::istringstream lines(read_file(folder_ / "m.json"));
+  std::string line;
+  std::getline(lines, line);
+  const auto first = nlohmann::json::parse(line);
+  EXPECT_EQ(first["target"].back(), "</s>");
+  EXPECT_EQ(first["target"].size(), 4u);
+  EXPECT_EQ(first["maps"].size(), 4u);  // 2 layers × 2 heads
+  std::getline(lines, line);
+  EXPECT_EQ(nlohmann::json::parse(line)["target"].size(), 0u);  // the blank line keeps its place
+  std::getline(lines, line);
+  EXPECT_EQ(nlohmann::json::parse(line)["pair"], 2);
+}
+
+TEST_F(MatrixOption, TwoOutputsOfOneNameAreWrongUsage) {
+  EXPECT_EQ(translate("1 2\n", "--matrix json " + quoted("m") + " --attention-html " + quoted("m")).status, 2);
+}
+
+TEST_F(MatrixOption, WhatIsRefusedLeavesNoFolder) {
+  EXPECT_EQ(translate("1 2\n", "--alignments pharaoh --alignment-layer 9 --matrix npy " + quoted("new")).status, 2);
+  EXPECT_FALSE(fs::exists(folder_ / "new"));
+  EXPECT_EQ(translate("", "--matrix npy " + quoted("new")).status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "new/symbols.jsonl"));
+}
+
+TEST_F(MatrixOption, ScoreWritesThoseOfTheFirstPairs) {
+  const std::string options = model_ + " --source " + file("s", "1 2 3\n4 5\n") + " --target " + file("t", "3 2 1\n5 4\n");
+  const Outcome o = run_jumok("score" + options + " --matrix tsv " + quoted("m.tsv") + " --matrix-pairs 1");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const std::string matrices = read_file(folder_ / "m.tsv");
+  EXPECT_EQ(std::count(matrices.begin(), matrices.end(), '\n'), 1 + 2 * 2 * 4 * 4);
+}
+
+TEST_F(MatrixOption, EachLayerAndHeadIsAPictureToo) {
+  ASSERT_EQ(translate("1 2 3\n\n4\n", "--matrix svg " + quoted("pictures")).status, 0);
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder_ / "pictures")) {
+    ++files;
+    EXPECT_TRUE(read_file(entry.path()).starts_with("<svg ")) << entry.path();
+  }
+  EXPECT_EQ(files, 2u * (1 + 4));  // the blank line has none
+  EXPECT_TRUE(fs::exists(folder_ / "pictures/000002-layer1-head0.svg"));
+}
+
+}  // namespace
+}  // namespace jumok

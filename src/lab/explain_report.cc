@@ -76,9 +76,8 @@ void add_maps(const ExplainResult& r, const ExplainedQuery& q, LabSection& secti
       if (map.name != q.attention) continue;
       AttentionAxes axes = axes_of(s, map);
       for (auto* symbols : {&axes.rows, &axes.columns}) std::transform(symbols->begin(), symbols->end(), symbols->begin(), piece_label);
-      const std::string title = fmt::format("{}: {}", name_of(q), s.source);
       section.figures.push_back(
-          {heat_map_svg({axes.rows, axes.columns, map.weights[static_cast<size_t>(q.head)], title}), "", r.sentences.size() > 1});
+          {heat_map_svg({axes.rows, axes.columns, map.weights[static_cast<size_t>(q.head)], s.source}), "", r.sentences.size() > 1});
     }
   }
 }

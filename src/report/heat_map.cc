@@ -37,7 +37,7 @@ Layout layout_of(const HeatMap& map) {
   // The last label leans out to the right of the map.
   const double lean = label * std::cos(kSlant * kPi / 180);
   const double cells = layout.cell * static_cast<double>(map.columns.size());
-  layout.width = std::max({layout.left + cells + lean + kMargin, layout.left + 230, kMargin * 2 + text_width(map.title, 15) * 1.06});
+  layout.width = std::max({layout.left + cells + lean + kMargin, layout.left + 230, kMargin * 2 + text_width(map.title, 15) * 1.12});
   layout.height = layout.top + layout.cell * static_cast<double>(map.rows.size()) + kLegendHeight + kMargin;
   return layout;
 }

@@ -157,7 +157,10 @@ int run(const Options& o) {
     finder.choose(*gold);
     messages.about.clear();
   }
-  as_usage([&] { finder.links({}, {}, 1); });  // checks layers and heads against the models
+  as_usage([&] {  // checks layers, heads and kind of attention against the models
+    finder.links({}, {}, 1);
+    if (matrices) finder.forward().matrices({}, {}, {}, o.matrix.which);
+  });
   for (size_t begin = 0; begin < text.source.size();) {
     const size_t count = window_end(text, begin) - begin;
     const auto first_line = static_cast<int64_t>(begin) + 1;
@@ -167,7 +170,7 @@ int run(const Options& o) {
     matrices.write(sources, targets, [&](size_t i) {
       AlignOptions one;
       one.first_line = first_line + static_cast<int64_t>(i);
-      return finder.forward().matrices(sources.subspan(i, 1), targets.subspan(i, 1), one).front();
+      return finder.forward().matrices(sources.subspan(i, 1), targets.subspan(i, 1), one, o.matrix.which).front();
     });
     write_output(out);
     flush_output();
@@ -255,6 +258,7 @@ void add_align(CLI::App& app, Command& command) {
   add_link_options(*sub, *o);
   add_choice_options(*sub, *o);
   add_matrix_options(*sub, o->matrix, "the attention of every layer and head, end symbols included,", "Pairs");
+  add_matrix_kind(*sub, o->matrix);
   sub->add_option("--threads", o->aligner.threads, "Threads; 0: one a core. Results do not depend on it")
       ->check(whole(0, 4096))
       ->type_name("N");

@@ -204,6 +204,19 @@ void add_matrix_options(CLI::App& sub, MatrixOptions& o, const std::string& what
       ->needs(matrix);
 }
 
+void add_matrix_kind(CLI::App& sub, MatrixOptions& o) {
+  sub.add_option_function<std::string>(
+         "--matrix-of",
+         [&o](const std::string& name) {
+           o.which = name == "encoder" ? Attentions::kEncoder : name == "decoder" ? Attentions::kDecoder : Attentions::kSource;
+         },
+         "Which attention: source, that of the decoder over the source, or of a Transformer the self-attention of its encoder or decoder")
+      ->check(one_of({"source", "encoder", "decoder"}))
+      ->type_name("NAME")
+      ->default_str("source")
+      ->needs("--matrix");
+}
+
 MatrixWriter::MatrixWriter(const MatrixOptions& o, const std::string& model) {
   const auto& [format, path] = o.file;
   if (format.empty()) return;

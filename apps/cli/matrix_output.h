@@ -36,7 +36,8 @@ std::unique_ptr<MatrixOutput> open_matrix_output(const std::string& format, cons
 // --matrix FORMAT PATH and --matrix-pairs N, as every command has them.
 struct MatrixOptions {
   std::pair<std::string, std::string> file;  // format, path; empty: none wanted
-  int pairs = 0;                             // the first; 0: all, of html 20
+  int pairs = 0;                             // the first; 0: all, of html and svg 20
+  Attentions which = Attentions::kSource;
 };
 // `what` has the weights: "the attention of every layer and head"; `count` names --matrix-pairs: "Pairs".
 void add_matrix_options(CLI::App& sub, MatrixOptions& options, const std::string& what, const std::string& count);
@@ -56,6 +57,9 @@ class MatrixWriter {
   std::unique_ptr<MatrixOutput> output_;
   size_t left_ = 0;
 };
+
+// --matrix-of NAME, where a model has several kinds of attention.
+void add_matrix_kind(CLI::App& sub, MatrixOptions& options);
 
 // A .npy file, format 1.0: little-endian float32 in C order (numpy/lib/format.py describes it). As many values as `shape` says.
 std::string npy_bytes(std::span<const float> values, std::span<const size_t> shape);

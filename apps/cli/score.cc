@@ -121,7 +121,7 @@ int score_pairs(const Options& o) {
   const ParallelLines text = read_parallel(o.source, o.target, messages.sink());
   const std::span<const std::string> source(text.source), target(text.target);
   MatrixWriter matrices(o.matrix, o.model);
-  if (matrices) as_usage([&] { translator.matrices({}, {}); });  // a model without attention has none
+  if (matrices) as_usage([&] { translator.matrices({}, {}, 1, o.matrix.which); });  // a model without attention has none
   const Totals totals = print_scores(
       target.size(),
       [&](size_t begin, size_t count) {
@@ -130,7 +130,8 @@ int score_pairs(const Options& o) {
         std::vector<Score> scores = scores_of(translator.score(sources, targets, first_line));
         matrices.write(sources, targets, [&](size_t i) {
           return messages.again([&] {
-            return translator.matrices(sources.subspan(i, 1), targets.subspan(i, 1), first_line + static_cast<int64_t>(i)).front();
+            return translator.matrices(sources.subspan(i, 1), targets.subspan(i, 1), first_line + static_cast<int64_t>(i), o.matrix.which)
+                .front();
           });
         });
         return scores;
@@ -144,6 +145,7 @@ int score_pairs(const Options& o) {
 int score_texts(const Options& o) {
   if (!o.source.empty()) throw CLI::ValidationError("--source", "a language model scores texts alone: --text");
   if (o.text.empty() && o.target.empty()) throw CLI::RequiredError("--text");
+  if (o.matrix.which != Attentions::kSource) throw CLI::ValidationError("--matrix-of", "a language model has one kind of attention");
   const std::string& file = o.text.empty() ? o.target : o.text;
   Progress bar(bar_options());
   Messages messages(bar);
@@ -184,6 +186,7 @@ void add_score(CLI::App& app, Command& command) {
   sub->add_flag("--perplexity", o->perplexity, "Also tell the perplexity per symbol and per word of the whole, on standard error");
   add_matrix_options(*sub, o->matrix, "the attention of every layer and head, over the source or of a language model over the text so far,",
                      "Lines");
+  add_matrix_kind(*sub, o->matrix);
   sub->add_option("--threads", o->threads, "Threads; 0: one a core. Results do not depend on it")->check(whole(0, 4096))->type_name("N");
   sub->callback([o, &command] { command = [o] { return is_language_model(o->model) ? score_texts(*o) : score_pairs(*o); }; });
 }

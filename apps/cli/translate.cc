@@ -106,12 +106,13 @@ void print_window(const std::vector<std::vector<Translation>>& translations, int
 
 // Of the best translation of each line.
 void write_matrices(MatrixWriter& matrices, const Translator& translator, std::span<const std::string> lines,
-                    const std::vector<std::vector<Translation>>& translations, int64_t first_line) {
+                    const std::vector<std::vector<Translation>>& translations, int64_t first_line, Attentions which) {
   if (!matrices) return;
   std::vector<std::string> texts;
   for (const std::vector<Translation>& list : translations) texts.push_back(list.front().text);
   matrices.write(lines, texts, [&](size_t i) {
-    return translator.matrices_of(lines.subspan(i, 1), std::span(translations[i]).first(1), first_line + static_cast<int64_t>(i)).front();
+    return translator.matrices_of(lines.subspan(i, 1), std::span(translations[i]).first(1), first_line + static_cast<int64_t>(i), which)
+        .front();
   });
 }
 
@@ -129,7 +130,8 @@ int run(Options o) {
   // Checks the options against the model.
   as_usage([&] {
     translator.translate({}, o.translate);
-    if (page || matrices) translator.matrices({}, {});
+    if (page) translator.matrices({}, {});
+    if (matrices) translator.matrices({}, {}, 1, o.matrix.which);
   });
   ArrivingInput input(STDIN_FILENO, "standard input");
   std::istream stream(&input);
@@ -142,8 +144,8 @@ int run(Options o) {
     print_window(translations, done, o.nbest, alignments);
     cut.count(translations, done + 1);
     about = "attention: ";
-    write_matrices(page, translator, lines, translations, done + 1);
-    write_matrices(matrices, translator, lines, translations, done + 1);
+    write_matrices(page, translator, lines, translations, done + 1, Attentions::kSource);
+    write_matrices(matrices, translator, lines, translations, done + 1, o.matrix.which);
     about.clear();
     done += static_cast<int64_t>(lines.size());
     bar.update(static_cast<double>(input.bytes_read()), fmt::format("{} lines", done));
@@ -200,7 +202,8 @@ void add_alignment_options(CLI::App& sub, Options& o) {
          "--attention-html", o.attention_html,
          "Write a page with the attention of every layer and head for the first 20 sentences (--matrix html, but for a larger number)")
       ->type_name("FILE");
-  add_matrix_options(sub, o.matrix, "the attention of every layer and head over the source", "Lines");
+  add_matrix_options(sub, o.matrix, "the attention of every layer and head", "Lines");
+  add_matrix_kind(sub, o.matrix);
 }
 
 }  // namespace

@@ -80,9 +80,10 @@ class Aligner {
   std::vector<Alignment> align(std::span<const std::string> sources, std::span<const std::string> targets,
                                const AlignOptions& options = {}) const;
 
-  // For each pair all the weights over the source, of lines cut as above; of `options` only batch_tokens and first_line count.
+  // For each pair all the weights, of lines cut as above; of `options` only batch_tokens and first_line count. Throws Error where the model
+  // has no such attention.
   std::vector<AttentionMatrices> matrices(std::span<const std::string> sources, std::span<const std::string> targets,
-                                          const AlignOptions& options = {}) const;
+                                          const AlignOptions& options = {}, Attentions which = Attentions::kSource) const;
 
   // The alignment error rate of every layer, the mean of its heads and each of them, at each of the steps, against gold links of as many
   // pairs. Layer by layer, within it step by step, the mean before the heads.

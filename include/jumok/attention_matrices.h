@@ -11,14 +11,18 @@
 
 namespace jumok {
 
-// What every symbol produced attended to in every layer and head; symbols are subword pieces. Of a translation model: the attention over
-// the source, end symbols last. Of a language model: the self-attention, from the symbols predicted (y_1 … y_n, end) to those fed (start,
-// y_1 … y_n); a symbol sees those before it alone. The sum over the source symbols is 1 for most mechanisms (at most 1 for local
-// attention). A pair with a blank side, and a blank text, have no symbols and no weights.
+// Which of a model's attentions: those of the decoder over the source (of every mechanism), or of a Transformer the self-attentions of its
+// encoder or its decoder.
+enum class Attentions { kSource, kEncoder, kDecoder };
+
+// What every symbol attended to in every layer and head; symbols are subword pieces. Over the source: from the symbols produced to those of
+// the source, end symbols last. In the encoder: from the source's symbols to themselves. In the decoder, and of a language model: from the
+// symbols predicted (y_1 … y_n, end) to those fed (start, y_1 … y_n); a symbol sees those before it alone. The sum over the source symbols
+// is 1 for most mechanisms (at most 1 for local attention). A pair with a blank side, and a blank text, have no symbols and no weights.
 struct AttentionMatrices {
   std::vector<std::string> source_symbols, target_symbols;  // S, T
   int layers = 0, heads = 0;
-  std::vector<float> weights;  // [layers, heads, T, S], row-major; row t belongs to the step that produced target symbol t
+  std::vector<float> weights;  // [layers, heads, T, S], row-major; row t belongs to target symbol t: to the step that produced it
 };
 
 // The weights of one layer and head as a picture, a complete <svg> element: rows are target symbols. -1: the mean of all layers, or of all

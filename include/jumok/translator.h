@@ -76,15 +76,15 @@ class Translator {
   // the first pair, for warnings. Throws Error where the counts differ.
   std::vector<PairScore> score(std::span<const std::string> sources, std::span<const std::string> targets, int64_t first_line = 1) const;
 
-  // For each pair the weights of every layer and head over the source, by forced decoding. Lines of more symbols than the model has
+  // For each pair the weights of every layer and head, by forced decoding. Lines of more symbols than the model has
   // positions, or than 1 GB of weights a pair has room for, are cut there, with a warning. Throws Error where the counts differ, for a
   // model without attention over the source, and where a weight is not finite.
   std::vector<AttentionMatrices> matrices(std::span<const std::string> sources, std::span<const std::string> targets,
-                                          int64_t first_line = 1) const;
+                                          int64_t first_line = 1, Attentions which = Attentions::kSource) const;
 
   // The same of what translate() gave for these lines, of the very symbols that it chose: the text could be cut into others.
   std::vector<AttentionMatrices> matrices_of(std::span<const std::string> lines, std::span<const Translation> translations,
-                                             int64_t first_line = 1) const;
+                                             int64_t first_line = 1, Attentions which = Attentions::kSource) const;
 
   // The same of pairs as a page (see attention_page in attention_matrices.h).
   std::string attention_page(const std::string& title, std::span<const std::string> sources, std::span<const std::string> targets,

@@ -154,22 +154,16 @@ std::vector<Alignment> Aligner::align(std::span<const std::string> sources, std:
 }
 
 std::vector<AttentionMatrices> Aligner::matrices(std::span<const std::string> sources, std::span<const std::string> targets,
-                                                 const AlignOptions& options) const {
+                                                 const AlignOptions& options, Attentions which) const {
   check_counts(sources, targets);
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  const auto pairs = inside_->encode(sources, targets, options.first_line, false);
-  std::vector<AttentionMatrices> results(pairs.size());
-  for (AttentionMatrices& m : results) {
-    m.layers = layers();
-    m.heads = heads();
+  check(options.batch_tokens >= 1, "batch tokens = {}: expected 1 or more", options.batch_tokens);
+  std::vector<SymbolPair> pairs;
+  for (EncodedPair& pair : inside_->encode(sources, targets, options.first_line, false)) {
+    pairs.push_back({std::move(pair.source.ids), std::move(pair.target.ids)});
   }
-  inside_->attend(pairs, "", options, [&](size_t i, std::span<const AttentionMaps::Map> maps) {
-    results[i].source_symbols = symbols_of(*inside_->model.subwords.source, pairs[i].source.ids);
-    results[i].target_symbols = symbols_of(*inside_->model.subwords.target, pairs[i].target.ids);
-    add_weights(maps, results[i]);
-  });
-  return results;
+  return forced_matrices(inside_->model, pairs, {which, options.first_line, options.batch_tokens}, inside_->workers);
 }
 
 std::vector<AttentionTrial> Aligner::try_attentions(std::span<const std::string> sources, std::span<const std::string> targets,

@@ -7,6 +7,7 @@
 #include "report/attention_page.h"
 #include "report/heat_map.h"
 #include "translate/piece_label.h"
+#include "translate/word_alignment.h"
 
 namespace jumok {
 namespace {
@@ -28,17 +29,37 @@ AttentionExample example_of(const AttentionMatrices& m, int64_t number) {
   return e;
 }
 
-}  // namespace
-
-void check_counts(std::span<const std::string> sources, std::span<const std::string> targets) {
-  check(sources.size() == targets.size(), "expected as many targets as sources, found {} and {}", targets.size(), sources.size());
+Attentions kind_of(const std::string& name) {
+  if (name.starts_with("encoder")) return Attentions::kEncoder;
+  return name.ends_with("self_attention") ? Attentions::kDecoder : Attentions::kSource;
 }
 
+const char* kind_name(Attentions which) {
+  if (which == Attentions::kEncoder) return "self-attention in an encoder";
+  return which == Attentions::kDecoder ? "self-attention in its decoder" : "attention over the source";
+}
+
+// The pieces of `ids` and the end symbol.
 std::vector<std::string> symbols_of(const Subwords& subwords, const std::vector<int32_t>& ids) {
   std::vector<std::string> symbols;
   for (const int32_t id : ids) symbols.push_back(subwords.piece(id));
   symbols.push_back(subwords.piece(kEnd));
   return symbols;
+}
+
+void set_symbols(const SubwordPair& subwords, const SymbolPair& pair, Attentions which, AttentionMatrices& m) {
+  const std::vector<std::string> source = symbols_of(*subwords.source, pair.source), target = symbols_of(*subwords.target, pair.target);
+  m.target_symbols = which == Attentions::kEncoder ? source : target;
+  m.source_symbols = which == Attentions::kDecoder ? target : source;
+  if (which != Attentions::kDecoder) return;
+  std::rotate(m.source_symbols.begin(), m.source_symbols.end() - 1, m.source_symbols.end());  // those fed: the start in front, no end
+  m.source_symbols.front() = subwords.target->piece(kStart);
+}
+
+}  // namespace
+
+void check_counts(std::span<const std::string> sources, std::span<const std::string> targets) {
+  check(sources.size() == targets.size(), "expected as many targets as sources, found {} and {}", targets.size(), sources.size());
 }
 
 void check_finite(std::span<const AttentionMaps::Map> maps, int64_t line) {
@@ -50,10 +71,39 @@ void check_finite(std::span<const AttentionMaps::Map> maps, int64_t line) {
   }
 }
 
-void add_weights(std::span<const AttentionMaps::Map> maps, AttentionMatrices& matrices) {
-  for (const AttentionMaps::Map& map : maps) {
-    for (const auto& head : map.weights) matrices.weights.insert(matrices.weights.end(), head.begin(), head.end());
-  }
+std::vector<AttentionMatrices> forced_matrices(const LoadedModel& m, const std::vector<SymbolPair>& pairs, const MatricesRequest& request,
+                                               Workers& workers) {
+  const bool text = m.config.architecture == Architecture::kLanguageModel;
+  const auto keep = [&](std::vector<AttentionMaps::Map>& maps) {
+    std::erase_if(maps, [&](const AttentionMaps::Map& map) { return kind_of(map.name) != request.which; });
+  };
+  ForcedOptions options;
+  options.maps = true;
+  options.batch_rows = request.batch_rows;
+  std::vector<AttentionMaps::Map> shape = force(*m.model, m.parameters->data(), {SymbolPair{}}, options, workers).front().maps;
+  keep(shape);
+  check(!shape.empty(), "this model has no {}: it has no weights to show", kind_name(request.which));
+  AttentionMatrices none;
+  none.layers = static_cast<int>(shape.size());
+  none.heads = shape.front().heads;
+  std::vector<AttentionMatrices> results(pairs.size(), none);
+  force_in_turn(*m.model, m.parameters->data(), pairs, options, workers, [&](size_t i, Forced& forced) {
+    const SymbolPair& pair = pairs[i];
+    if (pair.target.empty() || (pair.source.empty() && !text)) return;
+    keep(forced.maps);
+    check_finite(forced.maps, request.first_line + static_cast<int64_t>(i));
+    set_symbols(m.subwords, pair, request.which, results[i]);
+    for (const AttentionMaps::Map& map : forced.maps) {
+      for (const auto& head : map.weights) results[i].weights.insert(results[i].weights.end(), head.begin(), head.end());
+    }
+  });
+  return results;
+}
+
+int longest_shown(const LoadedModel& m, Workers& workers) {
+  ForcedOptions options;
+  options.maps = true;
+  return longest_aligned(count_matrices(*m.model, m.parameters->data(), options, workers));
 }
 
 std::string attention_svg(const AttentionMatrices& m, int layer, int head, std::string_view title) {

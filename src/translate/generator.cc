@@ -18,7 +18,6 @@
 #include "translate/decode.h"
 #include "translate/forced.h"
 #include "translate/model_facts.h"
-#include "translate/word_alignment.h"
 
 namespace jumok {
 namespace {
@@ -83,8 +82,10 @@ struct Generator::Inside {
   std::vector<int32_t> prompt_symbols(const std::string& prompt, int64_t line, int max_length) const;
   // Texts as pairs without a source, cut to the model's positions and to `most` symbols, for which memory is kept.
   std::vector<SymbolPair> texts_as_pairs(std::span<const std::string> texts, int64_t first_line, int most) const;
-  int count_matrices() const;
-  std::vector<AttentionMatrices> matrices(const std::vector<SymbolPair>& texts, int64_t first_line) const;
+  std::vector<AttentionMatrices> matrices(const std::vector<SymbolPair>& texts, int64_t first_line) const {
+    return forced_matrices(model, texts, {Attentions::kDecoder, first_line}, workers);
+  }
+  int longest_shown() const { return jumok::longest_shown(model, workers); }
   std::vector<Hypothesis> run_batch(const std::vector<Sample>& samples, const std::vector<size_t>& batch,
                                     const GenerateOptions& options) const;
   Generation generation(const std::string& prompt, const std::vector<int32_t>& symbols, const Hypothesis& h, const std::string& stop) const;
@@ -206,43 +207,17 @@ std::vector<TextScore> Generator::score(std::span<const std::string> texts, int6
   return scores;
 }
 
-int Generator::Inside::count_matrices() const {
-  ForcedOptions options;
-  options.maps = true;
-  return jumok::count_matrices(*model.model, model.parameters->data(), options, workers);
-}
-
-std::vector<AttentionMatrices> Generator::Inside::matrices(const std::vector<SymbolPair>& texts, int64_t first_line) const {
-  AttentionMatrices none;
-  none.layers = model.config.decoder_layers;
-  none.heads = count_matrices() / none.layers;
-  std::vector<AttentionMatrices> results(texts.size(), none);
-  ForcedOptions options;
-  options.maps = true;
-  force_in_turn(*model.model, model.parameters->data(), texts, options, workers, [&](size_t i, Forced& forced) {
-    if (texts[i].target.empty()) return;
-    check_finite(forced.maps, first_line + static_cast<int64_t>(i));
-    std::vector<std::string> symbols = symbols_of(subwords(), texts[i].target);
-    results[i].target_symbols = symbols;
-    std::rotate(symbols.begin(), symbols.end() - 1, symbols.end());  // those fed: the start in front, no end
-    symbols.front() = subwords().piece(kStart);
-    results[i].source_symbols = std::move(symbols);
-    add_weights(forced.maps, results[i]);
-  });
-  return results;
-}
-
 std::vector<AttentionMatrices> Generator::matrices(std::span<const std::string> texts, int64_t first_line) const {
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  return inside_->matrices(inside_->texts_as_pairs(texts, first_line, longest_aligned(inside_->count_matrices())), first_line);
+  return inside_->matrices(inside_->texts_as_pairs(texts, first_line, inside_->longest_shown()), first_line);
 }
 
 std::vector<AttentionMatrices> Generator::matrices_of(std::span<const Generation> generations, int64_t first_line) const {
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
   // The last symbol produced need not have a position to be fed at.
-  const auto longest = static_cast<size_t>(std::min(longest_aligned(inside_->count_matrices()), inside_->positions() - 1));
+  const auto longest = static_cast<size_t>(std::min(inside_->longest_shown(), inside_->positions() - 1));
   std::vector<SymbolPair> pairs;
   for (const Generation& g : generations) {
     for (const int32_t id : g.symbols) check(id >= 0 && id < inside_->subwords().size(), "line {}: no symbol {}", first_line, id);

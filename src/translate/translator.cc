@@ -102,8 +102,6 @@ struct Translator::Inside {
   void cut_for_alignment(Request& request) const;
   void add_alignments(Request& request) const;
   std::vector<SymbolPair> pairs(std::span<const std::string> sources, std::span<const std::string> targets, const Naming& naming) const;
-  int count_matrices(const std::string& only) const;
-  std::vector<AttentionMatrices> matrices(const std::vector<SymbolPair>& asked, int64_t first_line) const;
 };
 
 void Translator::Inside::translate(Request& r) const {
@@ -196,34 +194,6 @@ std::vector<SymbolPair> Translator::Inside::pairs(std::span<const std::string> s
   return pairs;
 }
 
-int Translator::Inside::count_matrices(const std::string& only) const {
-  ForcedOptions options;
-  options.maps = true;
-  options.only = only;
-  return jumok::count_matrices(*model.model, parameters(), options, workers);
-}
-
-// `asked`: pairs cut to what memory is kept for; one with an empty side has no weights.
-std::vector<AttentionMatrices> Translator::Inside::matrices(const std::vector<SymbolPair>& asked, int64_t first_line) const {
-  const std::vector<std::string> names = model.model->source_attentions();
-  check(!names.empty(), "this model has no attention over the source: it has no weights to show");
-  AttentionMatrices none;
-  none.layers = static_cast<int>(names.size());
-  none.heads = count_matrices(names.front());
-  std::vector<AttentionMatrices> results(asked.size(), none);
-  ForcedOptions options;
-  options.maps = true;
-  force_in_turn(*model.model, parameters(), asked, options, workers, [&](size_t i, Forced& forced) {
-    if (asked[i].source.empty() || asked[i].target.empty()) return;
-    std::erase_if(forced.maps, [&](const auto& map) { return std::find(names.begin(), names.end(), map.name) == names.end(); });
-    check_finite(forced.maps, first_line + static_cast<int64_t>(i));
-    results[i].source_symbols = symbols_of(*model.subwords.source, asked[i].source);
-    results[i].target_symbols = symbols_of(*model.subwords.target, asked[i].target);
-    add_weights(forced.maps, results[i]);
-  });
-  return results;
-}
-
 Translator::Translator(const std::filesystem::path& model, const TranslatorOptions& options)
     : inside_(std::make_unique<Inside>(model, options)) {}
 Translator::~Translator() = default;
@@ -262,20 +232,21 @@ std::vector<PairScore> Translator::score(std::span<const std::string> sources, s
 }
 
 std::vector<AttentionMatrices> Translator::matrices(std::span<const std::string> sources, std::span<const std::string> targets,
-                                                    int64_t first_line) const {
+                                                    int64_t first_line, Attentions which) const {
   check_counts(sources, targets);
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  const int most = longest_aligned(inside_->count_matrices(""));
-  return inside_->matrices(inside_->pairs(sources, targets, {"", first_line, true, most}), first_line);
+  const int most = longest_shown(inside_->model, inside_->workers);
+  const std::vector<SymbolPair> pairs = inside_->pairs(sources, targets, {"", first_line, true, most});
+  return forced_matrices(inside_->model, pairs, {which, first_line}, inside_->workers);
 }
 
 std::vector<AttentionMatrices> Translator::matrices_of(std::span<const std::string> lines, std::span<const Translation> translations,
-                                                       int64_t first_line) const {
+                                                       int64_t first_line, Attentions which) const {
   check(lines.size() == translations.size(), "expected as many translations as lines, found {} and {}", translations.size(), lines.size());
   const QueuedLog::Delivery delivery(inside_->log);
   const std::lock_guard lock(inside_->mutex);
-  const int most = longest_aligned(inside_->count_matrices("")), longest = std::min(most, inside_->longest());
+  const int most = longest_shown(inside_->model, inside_->workers), longest = std::min(most, inside_->longest());
   std::vector<Encoded> sources = inside_->encode(*inside_->model.subwords.source, lines, {"line", first_line, true, most});
   std::vector<SymbolPair> pairs;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -285,7 +256,7 @@ std::vector<AttentionMatrices> Translator::matrices_of(std::span<const std::stri
       check(id >= 0 && id < inside_->model.subwords.target->size(), "line {}: no symbol {}", first_line + i, id);
     pairs.push_back({std::move(sources[i].ids), {symbols.begin(), symbols.begin() + static_cast<int64_t>(count)}});
   }
-  return inside_->matrices(pairs, first_line);
+  return forced_matrices(inside_->model, pairs, {which, first_line}, inside_->workers);
 }
 
 std::string Translator::attention_page(const std::string& title, std::span<const std::string> sources, std::span<const std::string> targets,

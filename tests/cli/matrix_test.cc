@@ -79,5 +79,19 @@ TEST_F(MatrixOption, EachLayerAndHeadIsAPictureToo) {
   EXPECT_TRUE(fs::exists(folder_ / "pictures/000002-layer1-head0.svg"));
 }
 
+TEST_F(MatrixOption, SelfAttentionsAreThoseOfTheirSide) {
+  ASSERT_EQ(translate("1 2 3\n", "--matrix json " + quoted("e.json") + " --matrix-of encoder").status, 0);
+  ASSERT_EQ(translate("1 2 3\n", "--matrix json " + quoted("d.json") + " --matrix-of decoder").status, 0);
+  const auto encoder = nlohmann::json::parse(read_file(folder_ / "e.json")), decoder = nlohmann::json::parse(read_file(folder_ / "d.json"));
+  const std::vector<std::string> source = {"▁1", "▁2", "▁3", "</s>"}, predicted = {"▁3", "▁2", "▁1", "</s>"},
+                                 fed = {"<s>", "▁3", "▁2", "▁1"};
+  EXPECT_EQ(encoder["source"], source);
+  EXPECT_EQ(encoder["target"], source);
+  EXPECT_EQ(decoder["source"], fed);
+  EXPECT_EQ(decoder["target"], predicted);
+  EXPECT_EQ(decoder["maps"][0]["weights"][0], (std::vector<double>{1, 0, 0, 0}));  // the first symbol sees the start alone
+  EXPECT_EQ(translate("1\n", "--matrix-of decoder").status, 2);
+}
+
 }  // namespace
 }  // namespace jumok

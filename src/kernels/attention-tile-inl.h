@@ -24,9 +24,10 @@ constexpr int64_t kLanes = hn::MaxLanes(F32());
 // Keys of a tile: fixed, so that the order of a row's sums depends on the key index alone. 64 keys × 64 columns of K and of V fill a 32 KB
 // L1.
 constexpr int64_t kTileKeys = 64;
+// Queries of a tile: 16 register tiles of 6 rows, none of them shorter. Their scores, 24 KB, stay in the second-level cache beside q.
 constexpr int64_t kTileQueries = 96;
 constexpr int64_t kTileColumns = 64;  // wider heads go through the tile in chunks of columns
-constexpr int kMaxRows = 6;
+constexpr int kMaxRows = 6;           // × 2 vectors: 12 sums, 2 of the packed tile and one of q fill 16 registers but one
 
 // Vectors per row of a register tile. Rows × vectors accumulators + vectors + 1 must fit the register file (16, or 32 with AVX-512 and
 // NEON).

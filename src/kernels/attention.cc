@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace jumok::kernels::HWY_NAMESPACE {
 namespace {
 
-// Queries that share one packed key tile, and whose running softmax stands on the stack.
+// Queries that share one packed key tile, and whose running softmax stands on the stack: turning the keys is paid for by three query tiles.
 constexpr int64_t kBlockQueries = 3 * kTileQueries;
 
 struct ForwardTile {

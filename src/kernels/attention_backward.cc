@@ -18,6 +18,8 @@ HWY_BEFORE_NAMESPACE();
 namespace jumok::kernels::HWY_NAMESPACE {
 namespace {
 
+// Scores and their gradients, 16 KB each, fill a 32 KB first-level cache; K, V and their transposed copies come from the second. In
+// registers are the sums of one 6-row tile, as forward.
 constexpr int64_t kBackwardQueries = 64;
 
 // The parts of the workspace.

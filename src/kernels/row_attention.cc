@@ -1,5 +1,6 @@
 // Forward: a few queries at a time, chunk by chunk of their keys, with a running softmax (Milakov & Gimelshein 2018). Chunks start at the
-// first key that a query sees, so a row's bits depend on nothing else.
+// first key that a query sees, so a row's bits depend on nothing else. Under a mask or a bias a chunk holds the allowed keys of one query,
+// one behind the other.
 #include "kernels/row_attention.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -59,6 +60,10 @@ float exponentials(float* e, int64_t n, float base) {
   });
 }
 
+void add_bias(const RowHead& h, int64_t i, KeyRange keys, float* e) {
+  for (int64_t j = keys.begin; h.bias && j < keys.end; ++j) e[j - keys.begin] += *h.bias.at(i, j);
+}
+
 // p <- p exp(-(j - p_i)² / 2σ²)
 void reweight(const RowHead& h, int64_t i, KeyRange keys, float* p) {
   if (!h.centre) return;
@@ -88,58 +93,127 @@ struct Block {
 };
 
 // The scores and mixes go strip by strip, so that the queries of a block find its keys in the nearest cache.
-void score_chunk(const RowHead& h, KeyRange keys, Block& block) {
+// at: where in e the first key stands.
+void score_chunk(const RowHead& h, KeyRange keys, int64_t at, Block& block) {
   for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
     with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
-      for (int64_t r = 0; r < block.count; ++r) strip_scores<n(), false>(h, block.first + r, j, block.e[r] + (j - keys.begin), {});
+      for (int64_t r = 0; r < block.count; ++r) strip_scores<n(), false>(h, block.first + r, j, block.e[r] + at + (j - keys.begin), {});
     });
   }
 }
 
-void mix_chunk(const RowHead& h, KeyRange keys, Block& block) {
+void mix_chunk(const RowHead& h, KeyRange keys, int64_t at, Block& block) {
   for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
     with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
       for (int64_t r = 0; r < block.count; ++r) {
-        strip_mix<n()>(block.e[r] + (j - keys.begin), {h.v + j * h.v_stride, h.v_stride}, h.value_width, block.out.row(block.first + r));
+        strip_mix<n()>(block.e[r] + at + (j - keys.begin), {h.v + j * h.v_stride, h.v_stride}, h.value_width,
+                       block.out.row(block.first + r));
       }
     });
   }
 }
 
 //   m' = max(m, max_j e_j);  w_j = exp(e_j - m');  sum' = sum exp(m - m') + Σ_j w_j;  out' = out exp(m - m')
-void softmax_chunk(const RowHead& h, KeyRange keys, Block& block, int64_t r) {
+// of `count` keys
+void softmax_chunk(const RowHead& h, int64_t count, Block& block, int64_t r) {
   RunningSoftmax& state = block.state[r];
   float* e = block.e[r];
   const float before = state.max;
-  const float most = largest(e, keys.size());
+  const float most = largest(e, count);
   state.max = most > before || most != most ? most : before;
   if (state.sum != 0 && state.max != before) {
     const float factor = exponential(before - state.max);
     state.sum *= factor;
     scale_row(block.out.row(block.first + r), h.value_width, factor);
   }
-  state.sum += exponentials(e, keys.size(), state.max);
-  reweight(h, block.first + r, keys, e);
-  drop(h, block.first + r, keys, e);
+  state.sum += exponentials(e, count, state.max);
 }
 
-void forward_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
-  const KeyRange all = h.keys_of(block.first);
+void factor_chunk(const RowHead& h, KeyRange keys, int64_t at, Block& block, int64_t r) {
+  reweight(h, block.first + r, keys, block.e[r] + at);
+  drop(h, block.first + r, keys, block.e[r] + at);
+}
+
+void begin_block(const RowHead& h, Block& block) {
   for (int64_t r = 0; r < block.count; ++r) {
     std::fill_n(block.out.row(block.first + r), h.value_width, 0.0f);
     block.state[r] = {};
   }
-  for (int64_t j = all.begin; j < all.end; j += kChunkKeys) {
-    const KeyRange keys{j, std::min(j + kChunkKeys, all.end)};
-    score_chunk(h, keys, block);
-    for (int64_t r = 0; r < block.count; ++r) softmax_chunk(h, keys, block, r);
-    mix_chunk(h, keys, block);
-  }
+}
+
+void end_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
   for (int64_t r = 0; r < block.count; ++r) {
     const RunningSoftmax& state = block.state[r];
     if (state.sum != 0) scale_row(block.out.row(block.first + r), h.value_width, 1 / state.sum);
     if (lse) lse[(h.query_begin + block.first + r) * lse_stride] = log_sum_exp(state);
   }
+}
+
+// Queries that see the same keys, a range without a gap.
+void mix_block(const RowHead& h, Block& block) {
+  const KeyRange all = h.keys_of(block.first);
+  for (int64_t j = all.begin; j < all.end; j += kChunkKeys) {
+    const KeyRange keys{j, std::min(j + kChunkKeys, all.end)};
+    score_chunk(h, keys, 0, block);
+    for (int64_t r = 0; r < block.count; ++r) {
+      softmax_chunk(h, keys.size(), block, r);
+      factor_chunk(h, keys, 0, block, r);
+    }
+    mix_chunk(h, keys, 0, block);
+  }
+}
+
+// The allowed keys of a query, kChunkKeys at most: `keys` of them, in runs without a gap.
+struct Runs {
+  KeyRange run[kChunkKeys];
+  int64_t count = 0, keys = 0;
+
+  // From key `from` on; no keys: there are no more.
+  Runs(const RowHead& h, int64_t i, int64_t from) {
+    while (keys < kChunkKeys) {
+      run[count] = h.next_run(i, from, kChunkKeys - keys);
+      if (run[count].size() == 0) return;
+      keys += run[count].size();
+      from = run[count++].end;
+    }
+  }
+  int64_t end() const { return run[count - 1].end; }
+};
+
+// body(run, at): `at` keys stand before the run in e.
+template <class Body>
+HWY_INLINE void for_runs(const Runs& runs, const Body& body) {
+  int64_t at = 0;
+  for (int64_t n = 0; n < runs.count; at += runs.run[n++].size()) body(runs.run[n], at);
+}
+
+// One query under a mask or a bias. Chunks are filled whatever the gaps, so the order of every sum is that of the allowed keys alone.
+void mix_ruled(const RowHead& h, Block& block) {
+  const int64_t i = block.first;
+  for (int64_t from = 0;;) {
+    const Runs runs(h, i, from);
+    if (runs.keys == 0) return;
+    from = runs.end();
+    for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR {
+      score_chunk(h, keys, at, block);
+      add_bias(h, i, keys, block.e[0] + at);
+    });
+    softmax_chunk(h, runs.keys, block, 0);
+    for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR {
+      factor_chunk(h, keys, at, block, 0);
+      mix_chunk(h, keys, at, block);
+    });
+  }
+}
+
+void forward_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
+  begin_block(h, block);
+  if (h.ruled()) {
+    mix_ruled(h, block);
+  } else {
+    mix_block(h, block);
+  }
+  end_block(h, block, lse, lse_stride);
 }
 
 void forward(const RowAttention& in, Rows out, float* lse) {
@@ -158,22 +232,30 @@ void forward(const RowAttention& in, Rows out, float* lse) {
   }
 }
 
+// w: of the sentence's first key, zeros. Blocked keys take part as scores of -inf, and are cleared in the end: a NaN among the allowed ones
+// is no weight of theirs.
+void weight_row(const RowHead& h, int64_t i, float* w) {
+  const KeyRange keys = h.keys_of(i);
+  if (h.ruled()) std::fill_n(w + keys.begin, keys.size(), kBlocked);
+  for (KeyRange run = h.next_run(i, 0, h.keys); run.size() > 0; run = h.next_run(i, run.end, h.keys)) {
+    for (int64_t j = run.begin; j < run.end; j += kStripKeys) {
+      with_strip(std::min<int64_t>(kStripKeys, run.end - j), [&](auto n) HWY_ATTR { strip_scores<n(), false>(h, i, j, w + j, {}); });
+    }
+    add_bias(h, i, run, w + run.begin);
+  }
+  float* allowed = w + keys.begin;
+  const float sum = exponentials(allowed, keys.size(), largest(allowed, keys.size()));
+  if (sum != 0) scale_row(allowed, keys.size(), 1 / sum);
+  reweight(h, i, keys, allowed);
+  for (int64_t j = keys.begin; h.ruled() && j < keys.end; ++j) w[j] = h.allowed(i, j) ? w[j] : 0.0f;
+}
+
 // The weights themselves: the same scores, in the caller's row instead of a chunk.
 void weights(const RowAttention& in, int sentence, int head, float* weights) {
   const RowHead h = row_head(in, sentence, head);
   const int64_t columns = in.batch.key_length[sentence];
   std::fill_n(weights, h.queries * columns, 0.0f);
-  for (int64_t i = 0; i < h.queries; ++i) {
-    const KeyRange keys = h.keys_of(i);
-    float* w = weights + i * columns + keys.begin;
-    for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
-      with_strip(std::min<int64_t>(kStripKeys, keys.end - j),
-                 [&](auto n) HWY_ATTR { strip_scores<n(), false>(h, i, j, w + (j - keys.begin), {}); });
-    }
-    const float sum = exponentials(w, keys.size(), largest(w, keys.size()));
-    if (sum != 0) scale_row(w, keys.size(), 1 / sum);
-    reweight(h, i, keys, w);
-  }
+  for (int64_t i = 0; i < h.queries; ++i) weight_row(h, i, weights + i * columns);
 }
 
 }  // namespace

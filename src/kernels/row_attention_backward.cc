@@ -1,7 +1,7 @@
 // Backward: strip by strip of keys, the probability of a pair comes again from its score and lse, and its tanh are kept in the workspace
 // from the score to the gradient, so each is computed once.
 //   m_ij = dropout's factor,  g_ij = exp(-(j - p_i)² / 2σ²),  dw_ij = m_ij (dout_i · v_j),  delta_i = Σ_j α_ij g_ij dw_ij = dout_i · o_i
-//   dv_j += α_ij g_ij m_ij dout_i      de_ij = α_ij (g_ij dw_ij - delta_i)      dp_i += Σ_j α_ij g_ij dw_ij (j - p_i) / σ²
+//   dv_j += α_ij g_ij m_ij dout_i      dbias_ij = de_ij = α_ij (g_ij dw_ij - delta_i)      dp_i += Σ_j α_ij g_ij dw_ij (j - p_i) / σ²
 #include "kernels/row_attention.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -25,7 +25,8 @@ struct HeadRowGradient {
   Rows dq, dk, dv;
   float* du;       // of the head, or null
   float* dcentre;  // of the sentence's first query, or null
-  Rows tanh;       // [kStripKeys, d_k]
+  RowPairs<float> dbias;
+  Rows tanh;  // [kStripKeys, d_k]
   float* block_du;
 };
 
@@ -74,6 +75,7 @@ template <int N>
 HWY_INLINE void backward_strip(const RowHead& h, const HeadRowGradient& g, int64_t i, int64_t j, float delta) {
   Pairs pairs;
   strip_scores<N, true>(h, i, j, pairs.e, g.tanh);
+  for (int n = 0; h.bias && n < N; ++n) pairs.e[n] += *h.bias.at(i, j + n);
   strip_dots<N>(g.dout.row(i), {h.v + j * h.v_stride, h.v_stride}, h.value_width, pairs.dw);
   probabilities(h, i, j, g.lse[i * g.lse_stride], pairs);
   keep(h, i, j, pairs);
@@ -86,6 +88,7 @@ HWY_INLINE void backward_strip(const RowHead& h, const HeadRowGradient& g, int64
   }
   if (g.dcentre) g.dcentre[i] += dcentre / (h.sigma * h.sigma);
   if (g.dv.data) strip_spread<N>(w, g.dout.row(i), h.value_width, {g.dv.row(j), N, h.value_width, g.dv.stride});
+  for (int n = 0; g.dbias && n < N; ++n) *g.dbias.at(i, j + n) += de[n];
   score_gradient<N>(h, g, i, j, de);
 }
 
@@ -95,14 +98,15 @@ void backward_block(const RowHead& h, const HeadRowGradient& g, int64_t first, i
   float delta[RowHead::kBlockQueries];
   for (int64_t r = 0; r < count; ++r) strip_dots<1>(g.out.row(first + r), {g.dout.row(first + r), 0}, h.value_width, delta + r);
   std::fill_n(g.block_du, h.key_width, 0.0f);
-  const KeyRange keys = h.keys_of(first);
-  for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
-    with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
-      for (int64_t r = 0; r < count; ++r) {
-        const bool blocked = g.lse[(first + r) * g.lse_stride] == -std::numeric_limits<float>::infinity();
-        if (!blocked) backward_strip<n()>(h, g, first + r, j, delta[r]);
-      }
-    });
+  for (KeyRange keys = h.next_run(first, 0, h.keys); keys.size() > 0; keys = h.next_run(first, keys.end, h.keys)) {
+    for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
+      with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
+        for (int64_t r = 0; r < count; ++r) {
+          const bool blocked = g.lse[(first + r) * g.lse_stride] == -std::numeric_limits<float>::infinity();
+          if (!blocked) backward_strip<n()>(h, g, first + r, j, delta[r]);
+        }
+      });
+    }
   }
   if (!g.du) return;
   for_columns(d, h.key_width, [&](auto part, int64_t c) HWY_ATTR {
@@ -139,6 +143,7 @@ HeadRowGradient head_gradient(const RowAttention& in, const RowAttentionGradient
   h.dk = or_scratch(g.dk, key, key_column, h.block_du + 2 * stride);
   h.dv = g.dv.data ? from(g.dv, key, value_column) : Rows();
   h.du = g.du ? g.du + key_column : nullptr;
+  h.dbias = g.dbias.from(query, head);
   h.dcentre = in.centre && g.dcentre ? g.dcentre + query : nullptr;
   return h;
 }

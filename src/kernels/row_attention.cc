@@ -60,10 +60,6 @@ float exponentials(float* e, int64_t n, float base) {
   });
 }
 
-void add_bias(const RowHead& h, int64_t i, KeyRange keys, float* e) {
-  for (int64_t j = keys.begin; h.bias && j < keys.end; ++j) e[j - keys.begin] += *h.bias.at(i, j);
-}
-
 // p <- p exp(-(j - p_i)² / 2σ²)
 void reweight(const RowHead& h, int64_t i, KeyRange keys, float* p) {
   if (!h.centre) return;
@@ -93,28 +89,26 @@ struct Block {
 };
 
 // The scores and mixes go strip by strip, so that the queries of a block find its keys in the nearest cache.
-// at: where in e the first key stands.
-void score_chunk(const RowHead& h, KeyRange keys, int64_t at, Block& block) {
+void score_chunk(const RowHead& h, KeyRange keys, Block& block) {
   for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
     with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
-      for (int64_t r = 0; r < block.count; ++r) strip_scores<n(), false>(h, block.first + r, j, block.e[r] + at + (j - keys.begin), {});
+      for (int64_t r = 0; r < block.count; ++r) strip_scores<n(), false>(h, block.first + r, j, block.e[r] + (j - keys.begin), {});
     });
   }
 }
 
-void mix_chunk(const RowHead& h, KeyRange keys, int64_t at, Block& block) {
+void mix_chunk(const RowHead& h, KeyRange keys, Block& block) {
   for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
     with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
       for (int64_t r = 0; r < block.count; ++r) {
-        strip_mix<n()>(block.e[r] + at + (j - keys.begin), {h.v + j * h.v_stride, h.v_stride}, h.value_width,
-                       block.out.row(block.first + r));
+        strip_mix<n()>(block.e[r] + (j - keys.begin), {h.v + j * h.v_stride, h.v_stride}, h.value_width, block.out.row(block.first + r));
       }
     });
   }
 }
 
+// Of `count` keys:
 //   m' = max(m, max_j e_j);  w_j = exp(e_j - m');  sum' = sum exp(m - m') + Σ_j w_j;  out' = out exp(m - m')
-// of `count` keys
 void softmax_chunk(const RowHead& h, int64_t count, Block& block, int64_t r) {
   RunningSoftmax& state = block.state[r];
   float* e = block.e[r];
@@ -127,11 +121,6 @@ void softmax_chunk(const RowHead& h, int64_t count, Block& block, int64_t r) {
     scale_row(block.out.row(block.first + r), h.value_width, factor);
   }
   state.sum += exponentials(e, count, state.max);
-}
-
-void factor_chunk(const RowHead& h, KeyRange keys, int64_t at, Block& block, int64_t r) {
-  reweight(h, block.first + r, keys, block.e[r] + at);
-  drop(h, block.first + r, keys, block.e[r] + at);
 }
 
 void begin_block(const RowHead& h, Block& block) {
@@ -154,12 +143,13 @@ void mix_block(const RowHead& h, Block& block) {
   const KeyRange all = h.keys_of(block.first);
   for (int64_t j = all.begin; j < all.end; j += kChunkKeys) {
     const KeyRange keys{j, std::min(j + kChunkKeys, all.end)};
-    score_chunk(h, keys, 0, block);
+    score_chunk(h, keys, block);
     for (int64_t r = 0; r < block.count; ++r) {
       softmax_chunk(h, keys.size(), block, r);
-      factor_chunk(h, keys, 0, block, r);
+      reweight(h, block.first + r, keys, block.e[r]);
+      drop(h, block.first + r, keys, block.e[r]);
     }
-    mix_chunk(h, keys, 0, block);
+    mix_chunk(h, keys, block);
   }
 }
 
@@ -187,21 +177,38 @@ HWY_INLINE void for_runs(const Runs& runs, const Body& body) {
   for (int64_t n = 0; n < runs.count; at += runs.run[n++].size()) body(runs.run[n], at);
 }
 
+// e [of the keys of a run], their bias added
+void score_run(const RowHead& h, int64_t i, KeyRange keys, float* e) {
+  for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
+    with_strip(std::min<int64_t>(kStripKeys, keys.end - j),
+               [&](auto n) HWY_ATTR { strip_scores<n(), false>(h, i, j, e + (j - keys.begin), {}); });
+  }
+  for (int64_t j = keys.begin; h.bias && j < keys.end; ++j) e[j - keys.begin] += *h.bias.at(i, j);
+}
+
+void mix_run(const RowHead& h, KeyRange keys, const float* w, float* out) {
+  for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
+    with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
+      strip_mix<n()>(w + (j - keys.begin), {h.v + j * h.v_stride, h.v_stride}, h.value_width, out);
+    });
+  }
+}
+
 // One query under a mask or a bias. Chunks are filled whatever the gaps, so the order of every sum is that of the allowed keys alone.
-void mix_ruled(const RowHead& h, Block& block) {
+// Not inlined: the code of queries without either stays what it was.
+HWY_NOINLINE void mix_ruled(const RowHead& h, Block& block) {
   const int64_t i = block.first;
+  float* e = block.e[0];
   for (int64_t from = 0;;) {
     const Runs runs(h, i, from);
     if (runs.keys == 0) return;
     from = runs.end();
-    for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR {
-      score_chunk(h, keys, at, block);
-      add_bias(h, i, keys, block.e[0] + at);
-    });
+    for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR { score_run(h, i, keys, e + at); });
     softmax_chunk(h, runs.keys, block, 0);
     for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR {
-      factor_chunk(h, keys, at, block, 0);
-      mix_chunk(h, keys, at, block);
+      reweight(h, i, keys, e + at);
+      drop(h, i, keys, e + at);
+      mix_run(h, keys, e + at, block.out.row(i));
     });
   }
 }
@@ -238,10 +245,7 @@ void weight_row(const RowHead& h, int64_t i, float* w) {
   const KeyRange keys = h.keys_of(i);
   if (h.ruled()) std::fill_n(w + keys.begin, keys.size(), kBlocked);
   for (KeyRange run = h.next_run(i, 0, h.keys); run.size() > 0; run = h.next_run(i, run.end, h.keys)) {
-    for (int64_t j = run.begin; j < run.end; j += kStripKeys) {
-      with_strip(std::min<int64_t>(kStripKeys, run.end - j), [&](auto n) HWY_ATTR { strip_scores<n(), false>(h, i, j, w + j, {}); });
-    }
-    add_bias(h, i, run, w + run.begin);
+    score_run(h, i, run, w + run.begin);
   }
   float* allowed = w + keys.begin;
   const float sum = exponentials(allowed, keys.size(), largest(allowed, keys.size()));

@@ -119,7 +119,7 @@ TEST_P(AdditiveLaws, TheGradientOfABroadcastBiasIsASum) {
       expected[static_cast<size_t>(b * strides.batch_stride + h * strides.head_stride + i * strides.query_stride +
                                    j * strides.key_stride)] += whole.a.dbias.at(b, h, i, j);
     }
-    std::vector<float> sums(2 * 216, kNaN), twice;
+    std::vector<float> sums(2 * 216, kNaN);
     for (bool accumulate : {false, true}) {
       PairCase c(additive_shape(), true, false);
       c.a.forward();

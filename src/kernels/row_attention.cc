@@ -69,7 +69,7 @@ void reweight(const RowHead& h, int64_t i, KeyRange keys, float* p) {
   });
 }
 
-void drop(const RowHead& h, int64_t i, KeyRange keys, float* w) {
+HWY_INLINE void drop(const RowHead& h, int64_t i, KeyRange keys, float* w) {
   if (!h.dropout.active()) return;
   const RowTag d;
   const DropLanes<RowTag> lanes(d, h.dropout);
@@ -109,7 +109,7 @@ void mix_chunk(const RowHead& h, KeyRange keys, Block& block) {
 
 // Of `count` keys:
 //   m' = max(m, max_j e_j);  w_j = exp(e_j - m');  sum' = sum exp(m - m') + Σ_j w_j;  out' = out exp(m - m')
-void softmax_chunk(const RowHead& h, int64_t count, Block& block, int64_t r) {
+HWY_INLINE void softmax_chunk(const RowHead& h, int64_t count, Block& block, int64_t r) {
   RunningSoftmax& state = block.state[r];
   float* e = block.e[r];
   const float before = state.max;
@@ -123,33 +123,18 @@ void softmax_chunk(const RowHead& h, int64_t count, Block& block, int64_t r) {
   state.sum += exponentials(e, count, state.max);
 }
 
-void begin_block(const RowHead& h, Block& block) {
+HWY_INLINE void begin_block(const RowHead& h, Block& block) {
   for (int64_t r = 0; r < block.count; ++r) {
     std::fill_n(block.out.row(block.first + r), h.value_width, 0.0f);
     block.state[r] = {};
   }
 }
 
-void end_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
+HWY_INLINE void end_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
   for (int64_t r = 0; r < block.count; ++r) {
     const RunningSoftmax& state = block.state[r];
     if (state.sum != 0) scale_row(block.out.row(block.first + r), h.value_width, 1 / state.sum);
     if (lse) lse[(h.query_begin + block.first + r) * lse_stride] = log_sum_exp(state);
-  }
-}
-
-// Queries that see the same keys, a range without a gap.
-void mix_block(const RowHead& h, Block& block) {
-  const KeyRange all = h.keys_of(block.first);
-  for (int64_t j = all.begin; j < all.end; j += kChunkKeys) {
-    const KeyRange keys{j, std::min(j + kChunkKeys, all.end)};
-    score_chunk(h, keys, block);
-    for (int64_t r = 0; r < block.count; ++r) {
-      softmax_chunk(h, keys.size(), block, r);
-      reweight(h, block.first + r, keys, block.e[r]);
-      drop(h, block.first + r, keys, block.e[r]);
-    }
-    mix_chunk(h, keys, block);
   }
 }
 
@@ -195,13 +180,13 @@ void mix_run(const RowHead& h, KeyRange keys, const float* w, float* out) {
 }
 
 // One query under a mask or a bias. Chunks are filled whatever the gaps, so the order of every sum is that of the allowed keys alone.
-// Not inlined: the code of queries without either stays what it was.
-HWY_NOINLINE void mix_ruled(const RowHead& h, Block& block) {
+// Not inlined, and what it shares with forward_block() is, so that the code of queries without either stays what it was.
+HWY_NOINLINE void forward_ruled(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
+  begin_block(h, block);
   const int64_t i = block.first;
   float* e = block.e[0];
-  for (int64_t from = 0;;) {
-    const Runs runs(h, i, from);
-    if (runs.keys == 0) return;
+  int64_t from = 0;
+  for (Runs runs(h, i, from); runs.keys > 0; runs = Runs(h, i, from)) {
     from = runs.end();
     for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR { score_run(h, i, keys, e + at); });
     softmax_chunk(h, runs.keys, block, 0);
@@ -211,14 +196,22 @@ HWY_NOINLINE void mix_ruled(const RowHead& h, Block& block) {
       mix_run(h, keys, e + at, block.out.row(i));
     });
   }
+  end_block(h, block, lse, lse_stride);
 }
 
+// Queries that see the same keys, a range without a gap.
 void forward_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
+  const KeyRange all = h.keys_of(block.first);
   begin_block(h, block);
-  if (h.ruled()) {
-    mix_ruled(h, block);
-  } else {
-    mix_block(h, block);
+  for (int64_t j = all.begin; j < all.end; j += kChunkKeys) {
+    const KeyRange keys{j, std::min(j + kChunkKeys, all.end)};
+    score_chunk(h, keys, block);
+    for (int64_t r = 0; r < block.count; ++r) {
+      softmax_chunk(h, keys.size(), block, r);
+      reweight(h, block.first + r, keys, block.e[r]);
+      drop(h, block.first + r, keys, block.e[r]);
+    }
+    mix_chunk(h, keys, block);
   }
   end_block(h, block, lse, lse_stride);
 }
@@ -233,7 +226,11 @@ void forward(const RowAttention& in, Rows out, float* lse) {
       for (int64_t i = 0; i < h.queries; i += h.block_queries()) {
         block.first = i;
         block.count = std::min(h.block_queries(), h.queries - i);
-        forward_block(h, block, lse ? lse + head : nullptr, in.heads);
+        if (h.ruled()) {
+          forward_ruled(h, block, lse ? lse + head : nullptr, in.heads);
+        } else {
+          forward_block(h, block, lse ? lse + head : nullptr, in.heads);
+        }
       }
     }
   }

@@ -143,14 +143,16 @@ size_t backward_workspace(const Problem& problem, int threads = 1);
 
 // Additive attention (Bahdanau et al. 2015, A.1.2; "concat" of Luong et al. 2015, with W q and U h projected by the caller):
 //   e_ij = v_h · tanh(q_i + k_j)
-// for each head h, everything else as above; score [H, d_k] holds the vectors v_h, one after the other. Memory is O(T·d + S·d): the
-// T × S × d sums are formed in registers and again in the backward; tanh has an error of at most 5 ulp. Of `problem` it takes f32 views
-// with G = H, lengths (packed and padded), and the causal rule, window and offsets of `rules`; a mask, bias, scale or dropout is refused.
-// The workspace of `run` is not used: a few numbers a query are allocated for the call. Rows past a sentence's length, of what is
+// for each head h, everything else as above: lengths (packed and padded), grouped heads, every field of `rules` and dropout, which
+// dropout_factors() describes. Of `problem` it takes f32 views and refuses `scale`. score [H, d_k] holds the vectors v_h, one after the
+// other. Memory is O(T·d + S·d): the T × S × d sums are formed in registers and again in the backward; tanh has an error of at most 5 ulp.
+// Keys that a mask or a bias blocks are not read, and take no time beyond that of reading the mask; under either the queries are taken one
+// by one. The workspace of `run` is not used: a few numbers a query are allocated for the call. Rows past a sentence's length, of what is
 // written, get 0 (lse: -inf).
 void additive_forward(const Problem& problem, const float* score, const Result& result, const Run& run = {});
 void additive_weights(const Problem& problem, const float* score, const View& result, const Run& run = {});
-// dscore [H, d_k] sums over the sentences, in their order whatever the threads; gradient.dbias must be null.
+// dscore [H, d_k] sums over the sentences, in their order whatever the threads. Key/value heads run on threads of their own; where dbias
+// broadcasts over heads, all on one.
 void additive_backward(const Problem& problem, const float* score, const Gradient& gradient, float* dscore, const Run& run = {});
 
 // On request only, at T × S cost, each [B, H, T, S] (T, S: the longest sentence's). weights: α before dropout, 0 where blocked or past a

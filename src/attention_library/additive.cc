@@ -13,11 +13,8 @@ namespace {
 
 void check_additive(const Problem& p, const Plan& plan, const float* score, const Run& run) {
   check(p.q.type == Type::f32 && p.k.type == Type::f32 && p.v.type == Type::f32, "additive attention: q, k and v: expected f32");
-  check(plan.groups == plan.heads, "additive attention: expected as many key heads as query heads, {}, found {}", plan.heads, plan.groups);
-  check(!p.rules.mask.data && !p.rules.bias.data, "additive attention: expected no mask and no bias; it knows lengths, causal and windows");
   check(!p.scale, "additive attention: expected no scale");
   check(run.threads >= 1, "additive attention: threads: expected at least 1, found {}", run.threads);
-  check(p.dropout.rate == 0, "additive attention: expected no dropout, found a rate of {}", p.dropout.rate);
   check(score != nullptr || plan.key_width == 0, "additive attention: expected the vectors of the score, found null");
   check(plan.queries < std::numeric_limits<int32_t>::max() && plan.keys < std::numeric_limits<int32_t>::max(),
         "additive attention: expected fewer than 2^31 queries and keys, found {} and {}", plan.queries, plan.keys);
@@ -28,11 +25,19 @@ kernels::ConstRows rows_of(const ConstView& v, const Place& p, int64_t head) {
 }
 kernels::Rows rows_of(const View& v, const Place& p, int64_t head) { return {start(v, p, head), p.rows, v.columns, v.row_stride}; }
 
+// As the kernel wants them, whose query rows are those of one sentence, and whose head is one.
+template <typename T>
+kernels::RowPairs<T> row_pairs(const Pairs<T>& p, int64_t sentence, int64_t head) {
+  if (!p.data) return {};
+  return {p.data + sentence * p.batch_stride + head * p.head_stride, p.query_stride, p.key_stride};
+}
+
 // One head of one sentence as the kernel wants it. Holds what the kernel's arguments point to, so it stays where it is.
 struct OneHead {
   kernels::RowAttention in;
   int32_t begin = 0, queries = 0, keys = 0;
   std::vector<int32_t> first, last;  // [T]
+  std::vector<uint32_t> row_keys;    // [T]
 
   OneHead(const Plan& plan, const float* score, int64_t sentence, int64_t head) {
     const Problem& p = plan.problem;
@@ -41,13 +46,16 @@ struct OneHead {
     queries = static_cast<int32_t>(q.rows);
     keys = static_cast<int32_t>(k.rows);
     in.q = rows_of(p.q, q, head);
-    in.k = rows_of(p.k, k, head);
-    in.v = rows_of(p.v, k, head);
+    in.k = rows_of(p.k, k, plan.group_of(head));
+    in.v = rows_of(p.v, k, plan.group_of(head));
     in.batch = {1, &begin, &queries, &begin, &keys};
     in.score = kernels::RowScore::kAdditive;
     in.u = score + head * plan.key_width;
     in.key_width = static_cast<int>(plan.key_width);
     in.value_width = static_cast<int>(plan.value_width);
+    in.mask = row_pairs(p.rules.mask, sentence, head);
+    in.bias = row_pairs(p.rules.bias, sentence, head);
+    drop(plan, sentence, h.first_column);
     if (!p.rules.causal && p.rules.left < 0 && p.rules.right < 0) return;
     for (int64_t i = 0; i < q.rows; ++i) {
       first.push_back(static_cast<int32_t>(h.first(i)));
@@ -58,6 +66,16 @@ struct OneHead {
   }
   OneHead(const OneHead&) = delete;
   OneHead& operator=(const OneHead&) = delete;
+
+ private:
+  // With the keys and columns of the scaled dot product, so that dropout_factors() describes both.
+  void drop(const Plan& plan, int64_t sentence, uint32_t first_column) {
+    if (!plan.dropout()) return;
+    row_keys.resize(static_cast<size_t>(queries));
+    plan.fill_row_keys(sentence, row_keys.data());
+    in.dropout = {plan.problem.dropout.rate, 0, row_keys.data()};
+    in.first_column = first_column;
+  }
 };
 
 void clear_all(const View& v, const Place& p, bool packed, int64_t head) {
@@ -80,33 +98,32 @@ void forward_head(const Plan& plan, const float* score, const Result& result, in
 void clear_gradients(const Plan& plan, const Gradient& g) {
   const Problem& p = plan.problem;
   for (int64_t b = 0; b < plan.sentences; ++b) {
-    for (int64_t h = 0; h < plan.heads; ++h) {
-      clear_all(g.dq, plan.query_place(b), p.queries.begin != nullptr, h);
-      clear_all(g.dk, plan.key_place(b), p.keys.begin != nullptr, h);
-      clear_all(g.dv, plan.key_place(b), p.keys.begin != nullptr, h);
+    for (int64_t h = 0; h < plan.heads; ++h) clear_all(g.dq, plan.query_place(b), p.queries.begin != nullptr, h);
+    for (int64_t group = 0; group < plan.groups; ++group) {
+      clear_all(g.dk, plan.key_place(b), p.keys.begin != nullptr, group);
+      clear_all(g.dv, plan.key_place(b), p.keys.begin != nullptr, group);
     }
   }
+  if (g.dbias.data) clear_bias(plan, g.dbias);
 }
 
-// All sentences of one head, in order, since they share the head's part of dscore.
-void backward_head(const Plan& plan, const float* score, const Gradient& g, float* dscore, int64_t head) {
-  for (int64_t b = 0; b < plan.sentences; ++b) {
-    const OneHead one(plan, score, b, head);
-    const Place q = plan.query_place(b), k = plan.key_place(b);
-    std::vector<float> lse(static_cast<size_t>(q.rows));
-    for (int64_t r = 0; r < q.rows; ++r) lse[static_cast<size_t>(r)] = start(g.lse, q, head)[r * g.lse.row_stride];
-    std::vector<float> workspace(static_cast<size_t>(kernels::row_attention_backward_workspace(one.in)));
-    kernels::RowAttentionGradient rg;
-    rg.out = rows_of(g.out, q, head);
-    rg.dout = rows_of(g.dout, q, head);
-    rg.lse = lse.data();
-    rg.dq = rows_of(g.dq, q, head);
-    rg.dk = rows_of(g.dk, k, head);
-    rg.dv = rows_of(g.dv, k, head);
-    rg.du = dscore + head * plan.key_width;
-    rg.workspace = workspace.data();
-    kernels::row_attention_backward(one.in, rg);
-  }
+void backward_head(const Plan& plan, const float* score, const Gradient& g, float* dscore, int64_t sentence, int64_t head) {
+  const OneHead one(plan, score, sentence, head);
+  const Place q = plan.query_place(sentence), k = plan.key_place(sentence);
+  std::vector<float> lse(static_cast<size_t>(q.rows));
+  for (int64_t r = 0; r < q.rows; ++r) lse[static_cast<size_t>(r)] = start(g.lse, q, head)[r * g.lse.row_stride];
+  std::vector<float> workspace(static_cast<size_t>(kernels::row_attention_backward_workspace(one.in)));
+  kernels::RowAttentionGradient rg;
+  rg.out = rows_of(g.out, q, head);
+  rg.dout = rows_of(g.dout, q, head);
+  rg.lse = lse.data();
+  rg.dq = rows_of(g.dq, q, head);
+  rg.dk = rows_of(g.dk, k, plan.group_of(head));
+  rg.dv = rows_of(g.dv, k, plan.group_of(head));
+  rg.du = dscore + head * plan.key_width;
+  rg.dbias = row_pairs(g.dbias, sentence, head);
+  rg.workspace = workspace.data();
+  kernels::row_attention_backward(one.in, rg);
 }
 
 }  // namespace
@@ -149,13 +166,19 @@ void additive_backward(const Problem& problem, const float* score, const Gradien
   plan.check_key_view(g.dv, plan.value_width, "dv");
   check(g.out.type == Type::f32 && g.dout.type == Type::f32 && g.lse.type == Type::f32,
         "additive attention: out, dout and lse: expected f32");
-  check(!g.dbias.data, "additive attention: expected no gradient of a bias");
   check(dscore != nullptr || plan.key_width == 0, "additive attention: dscore: expected [H, d_k], found null");
   if (!g.accumulate) {
     clear_gradients(plan, g);
     std::fill_n(dscore, plan.heads * plan.key_width, 0.0f);
   }
-  run_tasks(plan.heads, run.threads, [&](int64_t head, int) { backward_head(plan, score, g, dscore, head); });
+  // A task has all sentences of a group, in order, since they share the heads' parts of dscore, and may share keys.
+  const int64_t members = plan.groups ? plan.heads / plan.groups : 0;
+  const bool heads_share = plan.heads > 1 && g.dbias.data && g.dbias.head_stride == 0;
+  run_tasks(plan.groups, heads_share ? 1 : run.threads, [&](int64_t group, int) {
+    for (int64_t b = 0; b < plan.sentences; ++b) {
+      for (int64_t head = group * members; head < (group + 1) * members; ++head) backward_head(plan, score, g, dscore, b, head);
+    }
+  });
 }
 
 }  // namespace jumok::attention

@@ -142,7 +142,7 @@ int64_t Plan::offset(int64_t sentence, int64_t sentence_queries, int64_t sentenc
 kernels::AttentionHead Plan::head(int64_t sentence, int64_t head, const uint32_t* row_keys) const {
   const Place q = query_place(sentence), k = key_place(sentence);
   const Rules& rules = problem.rules;
-  const int64_t group = head / (heads / groups);
+  const int64_t group = group_of(head);
   kernels::AttentionHead h;
   h.q = head_rows(problem.q, q, head);
   h.k = head_rows(problem.k, k, group);

@@ -23,6 +23,7 @@ class Plan {
   int64_t queries = 0, keys = 0;                 // T, S of the pair views: rows of a padded view, longest sentence of a packed one
   int64_t key_width = 0, value_width = 0;
 
+  int64_t group_of(int64_t head) const { return head / (heads / groups); }
   Place query_place(int64_t sentence) const;
   Place key_place(int64_t sentence) const;
   // row_keys [T of the sentence]: of dropout, as fill_row_keys() makes them; null where there is none.
@@ -44,6 +45,9 @@ class Plan {
 
 // Sets the rows of a padded view past the sentence.
 void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value);
+
+// Zeros in the gradient of a bias, wherever a pair of the problem has its sum.
+void clear_bias(const Plan& plan, const Pairs<float>& dbias);
 
 // The first element of (sentence's entry, head) at the sentence's first row.
 inline float* start(const View& v, const Place& p, int64_t head) {

@@ -15,6 +15,18 @@ void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float v
   for (int64_t r = p.rows; !packed && r < v.rows; ++r) std::fill_n(start(v, p, head) + r * v.row_stride, v.columns, value);
 }
 
+void clear_bias(const Plan& plan, const Pairs<float>& dbias) {
+  const auto count = [](int64_t n, int64_t stride) { return stride == 0 ? std::min<int64_t>(n, 1) : n; };
+  for (int64_t b = 0; b < count(plan.sentences, dbias.batch_stride); ++b) {
+    for (int64_t h = 0; h < count(plan.heads, dbias.head_stride); ++h) {
+      for (int64_t i = 0; i < count(plan.queries, dbias.query_stride); ++i) {
+        float* row = dbias.data + b * dbias.batch_stride + h * dbias.head_stride + i * dbias.query_stride;
+        for (int64_t j = 0; j < count(plan.keys, dbias.key_stride); ++j) row[j * dbias.key_stride] = 0;
+      }
+    }
+  }
+}
+
 namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
@@ -142,18 +154,6 @@ void clear_keys(const Plan& plan, const Gradient& g) {
     for (int64_t group = 0; group < plan.groups; ++group) {
       clear(g.dk, place, group, rows);
       clear(g.dv, place, group, rows);
-    }
-  }
-}
-
-void clear_bias(const Plan& plan, const Pairs<float>& dbias) {
-  const auto count = [](int64_t n, int64_t stride) { return stride == 0 ? std::min<int64_t>(n, 1) : n; };
-  for (int64_t b = 0; b < count(plan.sentences, dbias.batch_stride); ++b) {
-    for (int64_t h = 0; h < count(plan.heads, dbias.head_stride); ++h) {
-      for (int64_t i = 0; i < count(plan.queries, dbias.query_stride); ++i) {
-        float* row = dbias.data + b * dbias.batch_stride + h * dbias.head_stride + i * dbias.query_stride;
-        for (int64_t j = 0; j < count(plan.keys, dbias.key_stride); ++j) row[j * dbias.key_stride] = 0;
-      }
     }
   }
 }

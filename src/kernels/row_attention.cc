@@ -1,5 +1,6 @@
 // Forward: a few queries at a time, chunk by chunk of their keys, with a running softmax (Milakov & Gimelshein 2018). Chunks start at the
-// first key that a query sees, so a row's bits depend on nothing else.
+// first key that a query sees, so a row's bits depend on nothing else. Under a mask or a bias a chunk holds the allowed keys of one query,
+// one behind the other.
 #include "kernels/row_attention.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -68,7 +69,7 @@ void reweight(const RowHead& h, int64_t i, KeyRange keys, float* p) {
   });
 }
 
-void drop(const RowHead& h, int64_t i, KeyRange keys, float* w) {
+HWY_INLINE void drop(const RowHead& h, int64_t i, KeyRange keys, float* w) {
   if (!h.dropout.active()) return;
   const RowTag d;
   const DropLanes<RowTag> lanes(d, h.dropout);
@@ -106,40 +107,113 @@ void mix_chunk(const RowHead& h, KeyRange keys, Block& block) {
   }
 }
 
+// Of `count` keys:
 //   m' = max(m, max_j e_j);  w_j = exp(e_j - m');  sum' = sum exp(m - m') + Σ_j w_j;  out' = out exp(m - m')
-void softmax_chunk(const RowHead& h, KeyRange keys, Block& block, int64_t r) {
+HWY_INLINE void softmax_chunk(const RowHead& h, int64_t count, Block& block, int64_t r) {
   RunningSoftmax& state = block.state[r];
   float* e = block.e[r];
   const float before = state.max;
-  const float most = largest(e, keys.size());
+  const float most = largest(e, count);
   state.max = most > before || most != most ? most : before;
   if (state.sum != 0 && state.max != before) {
     const float factor = exponential(before - state.max);
     state.sum *= factor;
     scale_row(block.out.row(block.first + r), h.value_width, factor);
   }
-  state.sum += exponentials(e, keys.size(), state.max);
-  reweight(h, block.first + r, keys, e);
-  drop(h, block.first + r, keys, e);
+  state.sum += exponentials(e, count, state.max);
 }
 
-void forward_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
-  const KeyRange all = h.keys_of(block.first);
+HWY_INLINE void begin_block(const RowHead& h, Block& block) {
   for (int64_t r = 0; r < block.count; ++r) {
     std::fill_n(block.out.row(block.first + r), h.value_width, 0.0f);
     block.state[r] = {};
   }
-  for (int64_t j = all.begin; j < all.end; j += kChunkKeys) {
-    const KeyRange keys{j, std::min(j + kChunkKeys, all.end)};
-    score_chunk(h, keys, block);
-    for (int64_t r = 0; r < block.count; ++r) softmax_chunk(h, keys, block, r);
-    mix_chunk(h, keys, block);
-  }
+}
+
+HWY_INLINE void end_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
   for (int64_t r = 0; r < block.count; ++r) {
     const RunningSoftmax& state = block.state[r];
     if (state.sum != 0) scale_row(block.out.row(block.first + r), h.value_width, 1 / state.sum);
     if (lse) lse[(h.query_begin + block.first + r) * lse_stride] = log_sum_exp(state);
   }
+}
+
+// The allowed keys of a query, kChunkKeys at most: `keys` of them, in runs without a gap.
+struct Runs {
+  KeyRange run[kChunkKeys];
+  int64_t count = 0, keys = 0;
+
+  // From key `from` on; no keys: there are no more.
+  Runs(const RowHead& h, int64_t i, int64_t from) {
+    while (keys < kChunkKeys) {
+      run[count] = h.next_run(i, from, kChunkKeys - keys);
+      if (run[count].size() == 0) return;
+      keys += run[count].size();
+      from = run[count++].end;
+    }
+  }
+  int64_t end() const { return run[count - 1].end; }
+};
+
+// body(run, at): `at` keys stand before the run in e.
+template <class Body>
+HWY_INLINE void for_runs(const Runs& runs, const Body& body) {
+  int64_t at = 0;
+  for (int64_t n = 0; n < runs.count; at += runs.run[n++].size()) body(runs.run[n], at);
+}
+
+// e [of the keys of a run], their bias added
+void score_run(const RowHead& h, int64_t i, KeyRange keys, float* e) {
+  for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
+    with_strip(std::min<int64_t>(kStripKeys, keys.end - j),
+               [&](auto n) HWY_ATTR { strip_scores<n(), false>(h, i, j, e + (j - keys.begin), {}); });
+  }
+  for (int64_t j = keys.begin; h.bias && j < keys.end; ++j) e[j - keys.begin] += *h.bias.at(i, j);
+}
+
+void mix_run(const RowHead& h, KeyRange keys, const float* w, float* out) {
+  for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
+    with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
+      strip_mix<n()>(w + (j - keys.begin), {h.v + j * h.v_stride, h.v_stride}, h.value_width, out);
+    });
+  }
+}
+
+// One query under a mask or a bias. Chunks are filled whatever the gaps, so the order of every sum is that of the allowed keys alone.
+// Not inlined, and what it shares with forward_block() is, so that the code of queries without either stays what it was.
+HWY_NOINLINE void forward_ruled(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
+  begin_block(h, block);
+  const int64_t i = block.first;
+  float* e = block.e[0];
+  int64_t from = 0;
+  for (Runs runs(h, i, from); runs.keys > 0; runs = Runs(h, i, from)) {
+    from = runs.end();
+    for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR { score_run(h, i, keys, e + at); });
+    softmax_chunk(h, runs.keys, block, 0);
+    for_runs(runs, [&](KeyRange keys, int64_t at) HWY_ATTR {
+      reweight(h, i, keys, e + at);
+      drop(h, i, keys, e + at);
+      mix_run(h, keys, e + at, block.out.row(i));
+    });
+  }
+  end_block(h, block, lse, lse_stride);
+}
+
+// Queries that see the same keys, a range without a gap.
+void forward_block(const RowHead& h, Block& block, float* lse, int64_t lse_stride) {
+  const KeyRange all = h.keys_of(block.first);
+  begin_block(h, block);
+  for (int64_t j = all.begin; j < all.end; j += kChunkKeys) {
+    const KeyRange keys{j, std::min(j + kChunkKeys, all.end)};
+    score_chunk(h, keys, block);
+    for (int64_t r = 0; r < block.count; ++r) {
+      softmax_chunk(h, keys.size(), block, r);
+      reweight(h, block.first + r, keys, block.e[r]);
+      drop(h, block.first + r, keys, block.e[r]);
+    }
+    mix_chunk(h, keys, block);
+  }
+  end_block(h, block, lse, lse_stride);
 }
 
 void forward(const RowAttention& in, Rows out, float* lse) {
@@ -152,10 +226,29 @@ void forward(const RowAttention& in, Rows out, float* lse) {
       for (int64_t i = 0; i < h.queries; i += h.block_queries()) {
         block.first = i;
         block.count = std::min(h.block_queries(), h.queries - i);
-        forward_block(h, block, lse ? lse + head : nullptr, in.heads);
+        if (h.ruled()) {
+          forward_ruled(h, block, lse ? lse + head : nullptr, in.heads);
+        } else {
+          forward_block(h, block, lse ? lse + head : nullptr, in.heads);
+        }
       }
     }
   }
+}
+
+// w: of the sentence's first key, zeros. Blocked keys take part as scores of -inf, and are cleared in the end: a NaN among the allowed ones
+// is no weight of theirs.
+void weight_row(const RowHead& h, int64_t i, float* w) {
+  const KeyRange keys = h.keys_of(i);
+  if (h.ruled()) std::fill_n(w + keys.begin, keys.size(), kBlocked);
+  for (KeyRange run = h.next_run(i, 0, h.keys); run.size() > 0; run = h.next_run(i, run.end, h.keys)) {
+    score_run(h, i, run, w + run.begin);
+  }
+  float* allowed = w + keys.begin;
+  const float sum = exponentials(allowed, keys.size(), largest(allowed, keys.size()));
+  if (sum != 0) scale_row(allowed, keys.size(), 1 / sum);
+  reweight(h, i, keys, allowed);
+  for (int64_t j = keys.begin; h.ruled() && j < keys.end; ++j) w[j] = h.allowed(i, j) ? w[j] : 0.0f;
 }
 
 // The weights themselves: the same scores, in the caller's row instead of a chunk.
@@ -163,17 +256,7 @@ void weights(const RowAttention& in, int sentence, int head, float* weights) {
   const RowHead h = row_head(in, sentence, head);
   const int64_t columns = in.batch.key_length[sentence];
   std::fill_n(weights, h.queries * columns, 0.0f);
-  for (int64_t i = 0; i < h.queries; ++i) {
-    const KeyRange keys = h.keys_of(i);
-    float* w = weights + i * columns + keys.begin;
-    for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
-      with_strip(std::min<int64_t>(kStripKeys, keys.end - j),
-                 [&](auto n) HWY_ATTR { strip_scores<n(), false>(h, i, j, w + (j - keys.begin), {}); });
-    }
-    const float sum = exponentials(w, keys.size(), largest(w, keys.size()));
-    if (sum != 0) scale_row(w, keys.size(), 1 / sum);
-    reweight(h, i, keys, w);
-  }
+  for (int64_t i = 0; i < h.queries; ++i) weight_row(h, i, weights + i * columns);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Backward: strip by strip of keys, the probability of a pair comes again from its score and lse, and its tanh are kept in the workspace
 // from the score to the gradient, so each is computed once.
 //   m_ij = dropout's factor,  g_ij = exp(-(j - p_i)² / 2σ²),  dw_ij = m_ij (dout_i · v_j),  delta_i = Σ_j α_ij g_ij dw_ij = dout_i · o_i
-//   dv_j += α_ij g_ij m_ij dout_i      de_ij = α_ij (g_ij dw_ij - delta_i)      dp_i += Σ_j α_ij g_ij dw_ij (j - p_i) / σ²
+//   dv_j += α_ij g_ij m_ij dout_i      dbias_ij = de_ij = α_ij (g_ij dw_ij - delta_i)      dp_i += Σ_j α_ij g_ij dw_ij (j - p_i) / σ²
 #include "kernels/row_attention.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -25,7 +25,8 @@ struct HeadRowGradient {
   Rows dq, dk, dv;
   float* du;       // of the head, or null
   float* dcentre;  // of the sentence's first query, or null
-  Rows tanh;       // [kStripKeys, d_k]
+  RowPairs<float> dbias;
+  Rows tanh;  // [kStripKeys, d_k]
   float* block_du;
 };
 
@@ -70,10 +71,12 @@ HWY_INLINE void score_gradient(const RowHead& h, const HeadRowGradient& g, int64
   }
 }
 
-template <int N>
+// kPairs: with a bias or its gradient.
+template <int N, bool kPairs>
 HWY_INLINE void backward_strip(const RowHead& h, const HeadRowGradient& g, int64_t i, int64_t j, float delta) {
   Pairs pairs;
   strip_scores<N, true>(h, i, j, pairs.e, g.tanh);
+  for (int n = 0; kPairs && h.bias && n < N; ++n) pairs.e[n] += *h.bias.at(i, j + n);
   strip_dots<N>(g.dout.row(i), {h.v + j * h.v_stride, h.v_stride}, h.value_width, pairs.dw);
   probabilities(h, i, j, g.lse[i * g.lse_stride], pairs);
   keep(h, i, j, pairs);
@@ -86,23 +89,44 @@ HWY_INLINE void backward_strip(const RowHead& h, const HeadRowGradient& g, int64
   }
   if (g.dcentre) g.dcentre[i] += dcentre / (h.sigma * h.sigma);
   if (g.dv.data) strip_spread<N>(w, g.dout.row(i), h.value_width, {g.dv.row(j), N, h.value_width, g.dv.stride});
+  for (int n = 0; kPairs && g.dbias && n < N; ++n) *g.dbias.at(i, j + n) += de[n];
   score_gradient<N>(h, g, i, j, de);
 }
 
-// Queries first … first + count - 1, which see the same keys.
-void backward_block(const RowHead& h, const HeadRowGradient& g, int64_t first, int64_t count) {
-  const RowTag d;
+// Queries that see the same keys, and their dout · out.
+struct Block {
+  int64_t first, count;
   float delta[RowHead::kBlockQueries];
-  for (int64_t r = 0; r < count; ++r) strip_dots<1>(g.out.row(first + r), {g.dout.row(first + r), 0}, h.value_width, delta + r);
-  std::fill_n(g.block_du, h.key_width, 0.0f);
-  const KeyRange keys = h.keys_of(first);
+};
+
+template <bool kPairs>
+HWY_INLINE void backward_keys(const RowHead& h, const HeadRowGradient& g, const Block& block, KeyRange keys) {
   for (int64_t j = keys.begin; j < keys.end; j += kStripKeys) {
     with_strip(std::min<int64_t>(kStripKeys, keys.end - j), [&](auto n) HWY_ATTR {
-      for (int64_t r = 0; r < count; ++r) {
-        const bool blocked = g.lse[(first + r) * g.lse_stride] == -std::numeric_limits<float>::infinity();
-        if (!blocked) backward_strip<n()>(h, g, first + r, j, delta[r]);
+      for (int64_t r = 0; r < block.count; ++r) {
+        const bool blocked = g.lse[(block.first + r) * g.lse_stride] == -std::numeric_limits<float>::infinity();
+        if (!blocked) backward_strip<n(), kPairs>(h, g, block.first + r, j, block.delta[r]);
       }
     });
+  }
+}
+
+// Run by run of the allowed keys, which are one query's under a mask or a bias. Not inlined: the code without either stays what it was.
+HWY_NOINLINE void backward_runs(const RowHead& h, const HeadRowGradient& g, const Block& block) {
+  for (KeyRange run = h.next_run(block.first, 0, h.keys); run.size() > 0; run = h.next_run(block.first, run.end, h.keys)) {
+    backward_keys<true>(h, g, block, run);
+  }
+}
+
+void backward_block(const RowHead& h, const HeadRowGradient& g, int64_t first, int64_t count) {
+  const RowTag d;
+  Block block{first, count, {}};
+  for (int64_t r = 0; r < count; ++r) strip_dots<1>(g.out.row(first + r), {g.dout.row(first + r), 0}, h.value_width, block.delta + r);
+  std::fill_n(g.block_du, h.key_width, 0.0f);
+  if (h.ruled() || g.dbias) {
+    backward_runs(h, g, block);
+  } else {
+    backward_keys<false>(h, g, block, h.keys_of(first));
   }
   if (!g.du) return;
   for_columns(d, h.key_width, [&](auto part, int64_t c) HWY_ATTR {
@@ -139,6 +163,7 @@ HeadRowGradient head_gradient(const RowAttention& in, const RowAttentionGradient
   h.dk = or_scratch(g.dk, key, key_column, h.block_du + 2 * stride);
   h.dv = g.dv.data ? from(g.dv, key, value_column) : Rows();
   h.du = g.du ? g.du + key_column : nullptr;
+  h.dbias = g.dbias.from(query, head);
   h.dcentre = in.centre && g.dcentre ? g.dcentre + query : nullptr;
   return h;
 }

@@ -11,6 +11,7 @@
 #include "base/half.h"
 #include "base/rng.h"
 #include "kernels/ref/attention.h"
+#include "kernels/ref/row_attention.h"
 
 namespace jumok::attention {
 
@@ -89,6 +90,7 @@ struct LibraryShape {
   bool packed_queries = false, packed_keys = false;
   Type type = Type::f32, query_type = Type::f32;
   bool dbias = false;
+  bool additive = false;  // the additive score in the place of the scaled dot product; f32 alone
 };
 
 class LibraryCase {
@@ -107,6 +109,11 @@ class LibraryCase {
     for (Block* b : {&q, &k, &v, &dout}) b->fill_normal(rng_);
     for (Block* b : {&out, &lse, &dq, &dk, &dv}) b->fill(kNaN);
     dbias = Block(s.batch, s.heads, pair_rows(), pair_columns());
+    if (s.additive) {
+      score = Block(1, s.heads, 1, s.key_width), dscore = Block(1, s.heads, 1, s.key_width);
+      score.fill_normal(rng_);
+      dscore.fill(kNaN);
+    }
     p.sentences = s.batch;
     if (!shape.query_lengths.empty()) p.queries.length = shape.query_lengths.data();
     if (!shape.key_lengths.empty()) p.keys.length = shape.key_lengths.data();
@@ -124,13 +131,33 @@ class LibraryCase {
     p.k = k.read();
     p.v = v.read();
   }
-  void forward(Run run = {}) { attention::forward(p, {out.view, lse.view}, run); }
+  void forward(Run run = {}) {
+    if (shape.additive) {
+      additive_forward(p, score.view.data, {out.view, lse.view}, run);
+    } else {
+      attention::forward(p, {out.view, lse.view}, run);
+    }
+  }
+  void weights(const View& result, Run run = {}) const {
+    if (shape.additive) {
+      additive_weights(p, score.view.data, result, run);
+    } else {
+      attention::weights(p, result, run);
+    }
+  }
   Gradient gradient() {
     Gradient g{out.view, dout.view, lse.view, dq.view, dk.view, dv.view};
     if (shape.dbias) g.dbias = {dbias.view.data, dbias.view.batch_stride, dbias.view.head_stride, dbias.view.row_stride, 1};
     return g;
   }
-  void backward(Run run = {}) { attention::backward(p, gradient(), run); }
+  void backward(const Gradient& g, Run run) {
+    if (shape.additive) {
+      additive_backward(p, score.view.data, g, dscore.view.data, run);
+    } else {
+      attention::backward(p, g, run);
+    }
+  }
+  void backward(Run run = {}) { backward(gradient(), run); }
   void run(Run how = {}) {
     forward(how);
     backward(how);
@@ -172,6 +199,7 @@ class LibraryCase {
   LibraryShape shape;
   Problem p;
   Block q, k, v, out, lse, dout, dq, dk, dv, dbias;
+  Block score, dscore;  // [1, H, 1, d_k] of the additive score
   std::vector<int64_t> query_begin, key_begin;
   int64_t query_rows = 0, key_rows = 0;
 
@@ -194,8 +222,27 @@ class LibraryCase {
 
 // What one sentence's head should give, in float64.
 struct Expected {
-  std::vector<double> weights, out, lse, dq, dk, dv, dbias;
+  std::vector<double> weights, out, lse, dq, dk, dv, dbias, dscore;
 };
+
+inline void expect_scaled_dot(const LibraryCase& a, kernels::ref::AttentionProblem in, const std::vector<double>& dout, Expected& e) {
+  in.scale = a.p.scale ? static_cast<double>(*a.p.scale) : in.key_width ? 1 / std::sqrt(static_cast<double>(in.key_width)) : 1.0;
+  kernels::ref::attention_forward(in, {e.weights.data(), e.out.data(), e.lse.data()});
+  kernels::ref::attention_backward(in, dout.data(), e.dq.data(), e.dk.data(), e.dv.data(), e.dbias.data());
+}
+
+inline void expect_additive(const LibraryCase& a, const kernels::ref::AttentionProblem& in, int64_t h, const std::vector<double>& dout,
+                            Expected& e) {
+  std::vector<double> u;
+  for (int64_t c = 0; c < in.key_width; ++c) u.push_back(a.score.at(0, h, 0, c));
+  e.dscore.resize(u.size());
+  kernels::ref::RowProblem row{kernels::RowScore::kAdditive, in.queries, in.keys, in.key_width, in.value_width, in.q, in.k, in.v, u.data()};
+  row.mask = in.allowed;
+  row.bias = in.bias;
+  row.kept = in.kept;
+  kernels::ref::row_attention_forward(row, {e.weights.data(), e.out.data(), e.lse.data()});
+  kernels::ref::row_attention_backward(row, dout.data(), {e.dq.data(), e.dk.data(), e.dv.data(), e.dscore.data(), nullptr, e.dbias.data()});
+}
 
 inline Expected expected_head(const LibraryCase& a, int64_t b, int64_t h, const std::vector<double>* kept = nullptr) {
   const LibraryShape& s = a.shape;
@@ -219,12 +266,14 @@ inline Expected expected_head(const LibraryCase& a, int64_t b, int64_t h, const 
   e.weights.resize(size(t, n)), e.dbias.resize(size(t, n)), e.out.resize(size(t, s.value_width)), e.lse.resize(size(t, 1));
   e.dq.resize(q.size()), e.dk.resize(k.size()), e.dv.resize(v.size());
   kernels::ref::AttentionProblem in{t, n, s.key_width, s.value_width, q.data(), k.data(), v.data()};
-  in.scale = a.p.scale ? static_cast<double>(*a.p.scale) : s.key_width ? 1 / std::sqrt(static_cast<double>(s.key_width)) : 1.0;
   in.allowed = allowed.data();
   in.bias = bias.data();
   in.kept = kept ? kept->data() : nullptr;
-  kernels::ref::attention_forward(in, {e.weights.data(), e.out.data(), e.lse.data()});
-  kernels::ref::attention_backward(in, dout.data(), e.dq.data(), e.dk.data(), e.dv.data(), e.dbias.data());
+  if (s.additive) {
+    expect_additive(a, in, h, dout, e);
+  } else {
+    expect_scaled_dot(a, in, dout, e);
+  }
   return e;
 }
 
@@ -246,12 +295,29 @@ inline std::vector<double> reported_factors(const LibraryCase& a, const Block& f
   return kept;
 }
 
+// Of the additive score: a sum over sentences and pairs.
+inline void compare_dscore(const LibraryCase& a, const Block& factors, double tolerance) {
+  const LibraryShape& s = a.shape;
+  for (int64_t h = 0; h < s.heads; ++h) {
+    std::vector<double> dscore(static_cast<size_t>(s.key_width));
+    for (int64_t b = 0; b < s.batch; ++b) {
+      const std::vector<double> kept = reported_factors(a, factors, b, h);
+      const Expected e = expected_head(a, b, h, a.p.dropout.rate > 0 ? &kept : nullptr);
+      for (size_t c = 0; c < dscore.size(); ++c) dscore[c] += e.dscore[c];
+    }
+    const double terms = std::sqrt(static_cast<double>(1 + s.batch * a.pair_rows()));
+    for (int64_t c = 0; c < s.key_width; ++c) {
+      expect_near(a.dscore.at(0, h, 0, c), dscore[static_cast<size_t>(c)], tolerance * terms, "dscore");
+    }
+  }
+}
+
 // Forward, backward and weights of a case against the definition, padding rows and gaps included.
 inline void compare_with_definition(LibraryCase& a, Run how = {}) {
   const LibraryShape& s = a.shape;
   a.run(how);
   Block weights(s.batch, s.heads, a.pair_rows(), a.pair_columns()), factors(s.batch, s.heads, a.pair_rows(), a.pair_columns());
-  attention::weights(a.p, weights.view, how);
+  a.weights(weights.view, how);
   dropout_factors(a.p, factors.view);
   const double terms = static_cast<double>(a.pair_rows() + a.pair_columns() + s.key_width + s.value_width) * (s.heads / s.groups);
   const double tolerance = 2e-6 * std::sqrt(terms + 16);
@@ -259,7 +325,10 @@ inline void compare_with_definition(LibraryCase& a, Run how = {}) {
   double largest_lse = 0;
   a.lse.each([&](float& x) { largest_lse = std::isfinite(x) ? std::max<double>(largest_lse, std::abs(x)) : largest_lse; });
   const double back = 4 * tolerance + 1.2e-7 * largest_lse;
-  const double slope = back * std::max(1.0, std::abs(static_cast<double>(a.p.scale.value_or(1))));  // of gradients of q and k
+  double steepest = std::max(1.0, std::abs(static_cast<double>(a.p.scale.value_or(1))));
+  if (s.additive) a.score.each([&](float& x) { steepest = std::max<double>(steepest, std::abs(x)); });
+  const double slope = back * steepest;  // of gradients of q and k
+  if (s.additive) compare_dscore(a, factors, back);
   for (int64_t b = 0; b < s.batch; ++b) {
     const int64_t t = a.query_length(b), n = a.key_length(b);
     for (int64_t g = 0; g < s.groups; ++g) {

@@ -1,4 +1,5 @@
-// Faults that others met, through the public header. ATT-n, KVC-n: the case's name. Where scores are equal, q is 0.
+// Faults that others met, through the public header. ATT-n, KVC-n: the case's name. Where scores are equal, q is 0 (and k, of the additive
+// score).
 #include "case.h"
 #include "kernels/grid.h"
 
@@ -9,14 +10,16 @@ class AttentionFaults : public kernels::EachTarget {};
 INSTANTIATE_TEST_SUITE_P(Targets, AttentionFaults, ::testing::ValuesIn(kernels::supported_targets()), kernels::target_name);
 
 // One sentence, one head of width 1, q = 0, values as given.
-LibraryCase equal_scores(int64_t queries, const std::vector<float>& values, Type type = Type::f32) {
+LibraryCase equal_scores(int64_t queries, const std::vector<float>& values, Type type = Type::f32, bool additive = false) {
   LibraryShape s;
   s.queries = queries;
   s.keys = static_cast<int64_t>(values.size());
   s.key_width = s.value_width = 1;
   s.type = s.query_type = type;
+  s.additive = additive;
   LibraryCase a(s);
   a.q.fill(0);
+  if (additive) a.k.fill(0);
   for (int64_t j = 0; j < s.keys; ++j) a.v.at(0, 0, j, 0) = values[static_cast<size_t>(j)];
   a.store();
   return a;
@@ -29,7 +32,7 @@ std::vector<float> outputs(LibraryCase& a) {
 }
 std::vector<float> weights_of(const LibraryCase& a) {
   Block w(a.shape.batch, a.shape.heads, a.pair_rows(), a.pair_columns());
-  weights(a.p, w.view);
+  a.weights(w.view);
   return w.memory;
 }
 template <typename T>
@@ -43,8 +46,8 @@ void expect_close(const std::vector<float>& actual, const std::vector<float>& ex
 
 TEST_P(AttentionFaults, Att01ARowThatAllowsNothingGivesZerosInEveryType) {
   const std::vector<uint8_t> allowed = {1, 1, 1, 0, 0, 0, 0, 0, 1};
-  for (Type type : {Type::f32, Type::f16, Type::bf16}) {
-    LibraryCase a = equal_scores(3, {1, 2, 4}, type);
+  for (auto [type, additive] : {std::pair{Type::f32, false}, {Type::f16, false}, {Type::bf16, false}, {Type::f32, true}}) {
+    LibraryCase a = equal_scores(3, {1, 2, 4}, type, additive);
     a.p.rules.mask = for_all_heads(allowed, 3);
     expect_close(outputs(a), {7 / 3.0f, 0, 4});
     expect_close(weights_of(a), {1 / 3.0f, 1 / 3.0f, 1 / 3.0f, 0, 0, 0, 0, 0, 1});
@@ -57,8 +60,9 @@ TEST_P(AttentionFaults, Att02BlockedContentNeverReachesTheResult) {
   const std::vector<uint8_t> allowed = {1, 0};
   const std::vector<float> bias = {0, -kInfinity};
   for (auto [key, value] : {std::pair{kNaN, kNaN}, {1.0f, kInfinity}, {1e30f, 1e30f}}) {
-    for (int rule = 0; rule < 4; ++rule) {
-      LibraryCase a = equal_scores(1, {3, value});
+    for (int run = 0; run < 8; ++run) {
+      const int rule = run % 4;
+      LibraryCase a = equal_scores(1, {3, value}, Type::f32, run >= 4);
       a.q.fill(1);
       a.k.at(0, 0, 0, 0) = 1;
       a.k.at(0, 0, 1, 0) = key;
@@ -77,21 +81,23 @@ TEST_P(AttentionFaults, Att02BlockedContentNeverReachesTheResult) {
 }
 
 TEST_P(AttentionFaults, Att03ABlockedSentenceHarmsNoGradientOfTheBatch) {
-  LibraryShape s;
-  s.batch = 2, s.heads = 2, s.groups = 2, s.queries = s.keys = 5;
-  LibraryCase both(s), alone(s);
-  std::vector<uint8_t> allowed(2 * 5, 1);
-  std::fill(allowed.begin() + 5, allowed.end(), uint8_t{0});
-  both.p.rules.mask = {allowed.data(), 5, 0, 0, 1};
-  for (int64_t c = 0; c < 4; ++c) both.k.at(1, 0, 2, c) = both.v.at(1, 1, 3, c) = both.dout.at(1, 0, 1, c) = kNaN;
-  both.run();
-  alone.run();
-  for (int64_t h = 0; h < 2; ++h) {
-    for (int64_t i = 0; i < 5; ++i) {
-      for (int64_t c = 0; c < 4; ++c) {
-        for (auto [x, y] : {std::pair{&both.dq, &alone.dq}, {&both.dk, &alone.dk}, {&both.dv, &alone.dv}}) {
-          EXPECT_EQ(x->at(0, h, i, c), y->at(0, h, i, c));
-          EXPECT_EQ(x->at(1, h, i, c), 0.0f);
+  for (bool additive : {false, true}) {
+    LibraryShape s;
+    s.batch = 2, s.heads = 2, s.groups = 2, s.queries = s.keys = 5, s.additive = additive;
+    LibraryCase both(s), alone(s);
+    std::vector<uint8_t> allowed(2 * 5, 1);
+    std::fill(allowed.begin() + 5, allowed.end(), uint8_t{0});
+    both.p.rules.mask = {allowed.data(), 5, 0, 0, 1};
+    for (int64_t c = 0; c < 4; ++c) both.k.at(1, 0, 2, c) = both.v.at(1, 1, 3, c) = both.dout.at(1, 0, 1, c) = kNaN;
+    both.run();
+    alone.run();
+    for (int64_t h = 0; h < 2; ++h) {
+      for (int64_t i = 0; i < 5; ++i) {
+        for (int64_t c = 0; c < 4; ++c) {
+          for (auto [x, y] : {std::pair{&both.dq, &alone.dq}, {&both.dk, &alone.dk}, {&both.dv, &alone.dv}}) {
+            EXPECT_EQ(x->at(0, h, i, c), y->at(0, h, i, c));
+            EXPECT_EQ(x->at(1, h, i, c), 0.0f);
+          }
         }
       }
     }
@@ -101,8 +107,8 @@ TEST_P(AttentionFaults, Att03ABlockedSentenceHarmsNoGradientOfTheBatch) {
 TEST_P(AttentionFaults, Att04TheLowestFiniteBiasDoesNotBlockAndItsDoubleDoes) {
   const float lowest = std::numeric_limits<float>::lowest();
   const std::vector<float> bias = {0, lowest + lowest, lowest, lowest, lowest + lowest, lowest + lowest};
-  for (Type type : {Type::f32, Type::f16}) {
-    LibraryCase a = equal_scores(3, {1, 2}, type);
+  for (auto [type, additive] : {std::pair{Type::f32, false}, {Type::f16, false}, {Type::f32, true}}) {
+    LibraryCase a = equal_scores(3, {1, 2}, type, additive);
     a.p.rules.bias = for_all_heads(bias, 2);
     EXPECT_EQ(weights_of(a), (std::vector<float>{1, 0, 0.5f, 0.5f, 0, 0}));
     EXPECT_EQ(outputs(a), (std::vector<float>{1, 1.5f, 0}));
@@ -118,28 +124,34 @@ TEST_P(AttentionFaults, Att05QueriesAreTheNewestPositionsUnlessAnOffsetIsGiven) 
 }
 
 TEST_P(AttentionFaults, Att06ABooleanMaskIsTheBiasOfZeroAndMinusInfinityBitForBit) {
-  LibraryShape s;
-  s.queries = s.keys = 4, s.key_width = 8;
-  LibraryCase boolean(s), additive(s);
   const std::vector<uint8_t> allowed = {1, 0, 1, 0};
   const std::vector<float> bias = {0, -kInfinity, 0, -kInfinity};
-  boolean.p.rules.mask = {allowed.data()};
-  additive.p.rules.bias = {bias.data()};
-  boolean.run();
-  additive.run();
-  const std::vector<float> w = weights_of(boolean);
-  EXPECT_EQ(w, weights_of(additive));
-  for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(w[4 * i + 1] == 0 && w[4 * i + 3] == 0 && w[4 * i] > 0 && w[4 * i + 2] > 0);
-  EXPECT_EQ(boolean.out.memory, additive.out.memory);
-  EXPECT_EQ(boolean.dk.memory, additive.dk.memory);
+  for (bool additive : {false, true}) {
+    LibraryShape s;
+    s.queries = s.keys = 4, s.key_width = 8, s.additive = additive;
+    LibraryCase boolean(s), added(s);
+    boolean.p.rules.mask = {allowed.data()};
+    added.p.rules.bias = {bias.data()};
+    boolean.run();
+    added.run();
+    const std::vector<float> w = weights_of(boolean);
+    EXPECT_EQ(w, weights_of(added));
+    for (size_t i = 0; i < 4; ++i) EXPECT_TRUE(w[4 * i + 1] == 0 && w[4 * i + 3] == 0 && w[4 * i] > 0 && w[4 * i + 2] > 0);
+    EXPECT_EQ(boolean.out.memory, added.out.memory);
+    EXPECT_EQ(boolean.dq.memory, added.dq.memory);
+    EXPECT_EQ(boolean.dk.memory, added.dk.memory);
+    EXPECT_EQ(boolean.dv.memory, added.dv.memory);
+  }
 }
 
 TEST_P(AttentionFaults, Att07AFloatMaskIsAdded) {
   const std::vector<float> low = {0, -1}, high = {1, 0};
   for (const auto* bias : {&low, &high}) {
-    LibraryCase a = equal_scores(1, {1, 2});
-    a.p.rules.bias = for_all_heads(*bias, 2);
-    expect_close(weights_of(a), {0.731059f, 0.268941f});
+    for (bool additive : {false, true}) {
+      LibraryCase a = equal_scores(1, {1, 2}, Type::f32, additive);
+      a.p.rules.bias = for_all_heads(*bias, 2);
+      expect_close(weights_of(a), {0.731059f, 0.268941f});
+    }
   }
 }
 
@@ -159,22 +171,24 @@ TEST_P(AttentionFaults, Att08RulesStayWhenWeightsOrDropoutAreAskedFor) {
 }
 
 TEST_P(AttentionFaults, Att09WeightsOfOneKeyAreOneBeforeDropoutAndTheFactorsAreReportedApart) {
-  LibraryCase a = equal_scores(200, {2});
-  const std::vector<float> whole = outputs(a);
-  EXPECT_EQ(whole, std::vector<float>(200, 2.0f));
-  a.p.dropout = {0.25f, 11};
-  EXPECT_EQ(weights_of(a), std::vector<float>(200, 1.0f));
-  Block factors(1, 1, 200, 1);
-  dropout_factors(a.p, factors.view);
-  const std::vector<float> out = outputs(a);
-  int dropped = 0;
-  for (size_t i = 0; i < 200; ++i) {
-    EXPECT_TRUE(factors.memory[i] == 0 || factors.memory[i] == 1 / 0.75f);
-    EXPECT_FLOAT_EQ(out[i], 2 * factors.memory[i]);
-    dropped += factors.memory[i] == 0;
+  for (bool additive : {false, true}) {
+    LibraryCase a = equal_scores(200, {2}, Type::f32, additive);
+    const std::vector<float> whole = outputs(a);
+    EXPECT_EQ(whole, std::vector<float>(200, 2.0f));
+    a.p.dropout = {0.25f, 11};
+    EXPECT_EQ(weights_of(a), std::vector<float>(200, 1.0f));
+    Block factors(1, 1, 200, 1);
+    dropout_factors(a.p, factors.view);
+    const std::vector<float> out = outputs(a);
+    int dropped = 0;
+    for (size_t i = 0; i < 200; ++i) {
+      EXPECT_TRUE(factors.memory[i] == 0 || factors.memory[i] == 1 / 0.75f);
+      EXPECT_FLOAT_EQ(out[i], 2 * factors.memory[i]);
+      dropped += factors.memory[i] == 0;
+    }
+    EXPECT_NEAR(dropped, 50, 31);  // five standard deviations
+    EXPECT_EQ(outputs(a), out);
   }
-  EXPECT_NEAR(dropped, 50, 31);  // five standard deviations
-  EXPECT_EQ(outputs(a), out);
 }
 
 TEST_P(AttentionFaults, Att10Att25TheScaleIsOneOverTheRootOfTheWidthOnce) {
@@ -210,6 +224,20 @@ TEST_P(AttentionFaults, Att12Att13Att24HalfPrecisionKeepsMasksAndWeights) {
     for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(half.out.at(0, 0, 2, c), 0.0f);
     compare_with_definition(half);
   }
+}
+
+// The additive score refuses 16 bits; the same mask and scores of like size in f32.
+TEST_P(AttentionFaults, Att12TheAdditiveScoreKeepsMasksAndWeights) {
+  LibraryShape s;
+  s.queries = 3, s.keys = 4, s.key_width = 16, s.key_lengths = {3}, s.additive = true, s.dbias = true;
+  LibraryCase a(s);
+  a.score.each([](float& x) { x *= 5; });
+  const std::vector<uint8_t> allowed = {1, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
+  a.p.rules.mask = for_all_heads(allowed, 4);
+  compare_with_definition(a);
+  const std::vector<float> w = weights_of(a);
+  for (size_t at : {1u, 3u, 7u, 8u, 9u, 10u, 11u}) EXPECT_EQ(w[at], 0.0f);
+  for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(a.out.at(0, 0, 2, c), 0.0f);
 }
 
 TEST_P(AttentionFaults, Att14Att16AWindowReachesAsFarOnBothSides) {
@@ -248,10 +276,12 @@ TEST_P(AttentionFaults, Att15AWindowLongerThanTheSentenceIsGlobal) {
 TEST_P(AttentionFaults, Att17AMaskWithAHoleIsNoPrefixLengthAlsoInAStep) {
   const std::vector<uint8_t> allowed = {1, 0, 1};
   for (int64_t queries : {1, 2}) {
-    LibraryCase a = equal_scores(queries, {1, 100, 3});
-    a.p.rules.mask = {allowed.data()};
-    a.p.rules.causal = queries == 1;
-    expect_close(outputs(a), std::vector<float>(static_cast<size_t>(queries), 2.0f));
+    for (bool additive : {false, true}) {
+      LibraryCase a = equal_scores(queries, {1, 100, 3}, Type::f32, additive);
+      a.p.rules.mask = {allowed.data()};
+      a.p.rules.causal = queries == 1;
+      expect_close(outputs(a), std::vector<float>(static_cast<size_t>(queries), 2.0f));
+    }
   }
 }
 
@@ -309,20 +339,22 @@ TEST_P(AttentionFaults, Att21SingleHeadsCanBeRead) {
 
 // One mask object for every call; nothing blocked ever shows, whichever kernel takes the rows: a step, a few rows, many.
 TEST_P(AttentionFaults, Att22HugeValuesAtBlockedPlacesShowNowhere) {
+  std::vector<uint8_t> allowed;
+  for (int64_t j = 0; j < 130; ++j) allowed.push_back(j % 3 == 0);
   for (int64_t queries : {1, 2, 7, 70}) {
     for (int64_t groups : {1, 2}) {
-      LibraryShape s;
-      s.heads = 2, s.groups = groups, s.queries = queries, s.keys = 130, s.value_width = 5;
-      LibraryCase a(s);
-      std::vector<uint8_t> allowed(130);
-      for (int64_t j = 0; j < 130; ++j) {
-        allowed[static_cast<size_t>(j)] = j % 3 == 0;
-        for (int64_t g = 0; g < groups; ++g) {
-          for (int64_t c = 0; c < 5; ++c) a.v.at(0, g, j, c) = j % 3 == 0 ? 1.0f : 1e6f;
+      for (bool additive : {false, true}) {
+        LibraryShape s;
+        s.heads = 2, s.groups = groups, s.queries = queries, s.keys = 130, s.value_width = 5, s.additive = additive;
+        LibraryCase a(s);
+        for (int64_t j = 0; j < 130; ++j) {
+          for (int64_t g = 0; g < groups; ++g) {
+            for (int64_t c = 0; c < 5; ++c) a.v.at(0, g, j, c) = j % 3 == 0 ? 1.0f : 1e6f;
+          }
         }
+        a.p.rules.mask = {allowed.data()};
+        for (float x : outputs(a)) EXPECT_NEAR(x, 1.0f, 1e-5);
       }
-      a.p.rules.mask = {allowed.data()};
-      for (float x : outputs(a)) EXPECT_NEAR(x, 1.0f, 1e-5);
     }
   }
 }

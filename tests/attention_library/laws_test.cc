@@ -38,7 +38,9 @@ struct RuledCase {
 TEST_P(AttentionLibraryLaws, PoisonInAKeyReachesOnlyTheQueriesThatSeeIt) {
   LibraryShape s;
   s.queries = 130, s.keys = 140, s.key_width = 10, s.value_width = 20;
-  for (int rule = 0; rule < 4; ++rule) {
+  for (int run = 0; run < 8; ++run) {
+    const int rule = run % 4;
+    s.additive = run >= 4;
     RuledCase clean(s, rule);
     clean.a.run();
     for (int64_t key : {0, 5, 63, 64, 100, 139}) {
@@ -61,7 +63,9 @@ TEST_P(AttentionLibraryLaws, PoisonInAKeyReachesOnlyTheQueriesThatSeeIt) {
 TEST_P(AttentionLibraryLaws, ABrokenQueryReachesOnlyTheKeysItSees) {
   LibraryShape s;
   s.queries = 130, s.keys = 140, s.key_width = 12, s.value_width = 20;
-  for (int rule = 0; rule < 4; ++rule) {
+  for (int run = 0; run < 8; ++run) {
+    const int rule = run % 4;
+    s.additive = run >= 4;
     RuledCase clean(s, rule);
     clean.a.run();
     for (int64_t query : {0, 63, 64, 100}) {

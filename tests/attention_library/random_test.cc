@@ -40,6 +40,8 @@ LibraryShape draw_shape(Draw& d) {
   if (d.one_in(4)) s.type = d.one_in(2) ? Type::f16 : Type::bf16;
   if (d.one_in(8)) s.query_type = s.type;
   s.dbias = d.one_in(3);
+  s.additive = d.one_in(4);
+  if (s.additive) s.type = s.query_type = Type::f32;
   return s;
 }
 
@@ -81,7 +83,7 @@ TEST_P(AttentionLibrary, RandomShapesStridesAndRulesAgreeWithTheDefinition) {
                                  [&] { return d.one_in(5) ? -kInfinity : static_cast<float>(d.rng.normal()); });
     if (d.one_in(3)) r.mask = mask.view;
     if (d.one_in(3)) r.bias = bias.view;
-    if (d.one_in(4)) a.p.scale = static_cast<float>(d.rng.normal());
+    if (!a.shape.additive && d.one_in(4)) a.p.scale = static_cast<float>(d.rng.normal());
     if (d.one_in(4)) a.p.dropout = {0.3f, drawn};
     compare_with_definition(a, {.threads = d.one_in(20) ? 2 : 1});
   }

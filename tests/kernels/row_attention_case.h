@@ -1,8 +1,10 @@
 // One call of the RNN attentions with its memory: NaN wherever the kernel has no business, its results and its definition's.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ struct RowShape {
   bool gaussian = false;
   float rate = 0;
   int64_t gap = 3, offset = 1;  // stride = columns + gap, first row `offset` floats into its memory
+  bool mask = false, bias = false;
+  bool same_heads = false, same_queries = false, same_keys = false;  // what mask, bias and its gradient broadcast over
 };
 
 inline std::string describe(const RowShape& s) {
@@ -28,7 +32,8 @@ inline std::string describe(const RowShape& s) {
   return std::string(scores[static_cast<int>(s.score)]) + " T " + ::testing::PrintToString(s.queries) + " S " +
          ::testing::PrintToString(s.keys) + " heads " + std::to_string(s.heads) + " d_k " + std::to_string(s.key_width) + " d_v " +
          std::to_string(s.value_width) + " window " + std::to_string(s.window) + (s.gaussian ? " gaussian" : "") + " rate " +
-         std::to_string(s.rate);
+         std::to_string(s.rate) + (s.mask ? " mask" : "") + (s.bias ? " bias" : "") + (s.same_heads ? " of all heads" : "") +
+         (s.same_queries ? " of all queries" : "") + (s.same_keys ? " of all keys" : "");
 }
 
 class RowCase {
@@ -61,6 +66,7 @@ class RowCase {
     out.fill(kNaN);
     lse.fill(kNaN);
     for (int64_t i = 0; i < q.view().rows; ++i) row_keys.push_back(static_cast<uint32_t>(mix64(seed * 1000 + static_cast<uint64_t>(i))));
+    set_pairs(seed * 10 + 7);
     clear_gradients();
     if (s.score == RowScore::kDot && s.key_width > 0) scale = 1.0f / std::sqrt(static_cast<float>(s.key_width));
   }
@@ -80,6 +86,8 @@ class RowCase {
     if (shape.window >= 0) in.first = first.data(), in.last = last.data();
     if (shape.gaussian) in.centre = centre.view().data;
     in.sigma = sigma;
+    if (shape.mask) in.mask = pairs(static_cast<const uint8_t*>(mask.data()));
+    if (shape.bias) in.bias = pairs(static_cast<const float*>(bias.data()));
     if (shape.rate > 0) in.dropout = {shape.rate, 3, row_keys.data()};
     return in;
   }
@@ -90,6 +98,7 @@ class RowCase {
     g.dv = dv.view();
     if (shape.score == RowScore::kAdditive) g.du = du.view().data;
     if (shape.gaussian) g.dcentre = dcentre.view().data;
+    if (shape.bias) g.dbias = pairs(dbias.data());
     g.workspace = workspace.data();
     return g;
   }
@@ -108,7 +117,15 @@ class RowCase {
     for (Matrix* m : {&dq, &dcentre}) fill_rows(*m, query_begin, shape.queries, 0, 0);
     for (Matrix* m : {&dk, &dv}) fill_rows(*m, key_begin, shape.keys, 0, 0);
     du.fill(0);
+    std::fill(dbias.begin(), dbias.end(), 0.0f);
   }
+  // Of mask, bias and dbias, which lie as [Nq, H, S of the longest sentence].
+  template <typename T>
+  RowPairs<T> pairs(T* data) const {
+    const int64_t keys = longest_keys(), row = shape.heads * keys;
+    return {data, shape.same_queries ? 0 : row, shape.same_keys ? 0 : 1, shape.same_heads ? 0 : keys};
+  }
+  int64_t longest_keys() const { return shape.keys.empty() ? 0 : *std::max_element(shape.keys.begin(), shape.keys.end()); }
   std::vector<float> weights(int sentence, int head) {
     const auto b = static_cast<size_t>(sentence);
     std::vector<float> w(static_cast<size_t>(shape.queries[b]) * static_cast<size_t>(shape.keys[b]), kNaN);
@@ -128,7 +145,8 @@ class RowCase {
   Matrix q, k, v, out, dout, dq, dk, dv, u, du, centre, dcentre, lse;
   std::vector<int32_t> first, last;
   std::vector<uint32_t> row_keys;
-  std::vector<float> workspace;
+  std::vector<uint8_t> mask;
+  std::vector<float> bias, dbias, workspace;
   float scale = 1, sigma = 2.5f;
 
  private:
@@ -154,6 +172,18 @@ class RowCase {
       for (int64_t r = begin[b]; r < begin[b] + lengths[b]; ++r) {
         for (int64_t c = 0; c < m.view().columns; ++c) m.at(r, c) = static_cast<float>(size * rng.normal());
       }
+    }
+  }
+  // Every 5th row of the matrix is blocked whole; the others have runs of every length.
+  void set_pairs(uint64_t key) {
+    Rng rng(key);
+    const int64_t row = shape.heads * longest_keys();
+    bool block = false;
+    for (int64_t n = 0; n < q.view().rows * row; ++n) {
+      if (rng.below(3) == 0) block = rng.below(2) != 0;
+      mask.push_back(block || n / row % 5 == 4 ? 0 : static_cast<uint8_t>(1 + rng.below(255)));
+      bias.push_back(rng.below(4) == 0 ? -std::numeric_limits<float>::infinity() : static_cast<float>(rng.normal()));
+      dbias.push_back(0);
     }
   }
   // Centres from left of the sentence to right of it; every 7th query sees an empty range, every 11th one that ends before it begins.
@@ -196,8 +226,8 @@ inline void expect_agreement(RowCase& actual, RowCase& expected) {
     terms = std::max<double>(terms, s.queries[b] + s.keys[b] + s.key_width);
     pairs += static_cast<double>(s.queries[b]) * s.keys[b];
   }
-  // A score's gradient is α_j (dout·v_j - Σ_k α_k dout·v_k): of a query that is allowed one key it is 0, the difference of two equal products
-  // of d_v terms, sqrt(d_v) in size.
+  // A score's gradient is α_j (dout·v_j - Σ_k α_k dout·v_k): of a query that is allowed one key it is 0, the difference of two equal
+  // products of d_v terms, sqrt(d_v) in size.
   const double cancelled = std::sqrt(s.value_width);
   EXPECT_TRUE(rows_agree(actual.out, expected.out, terms)) << "out";
   EXPECT_TRUE(rows_agree(actual.lse, expected.lse, terms)) << "lse";
@@ -206,6 +236,14 @@ inline void expect_agreement(RowCase& actual, RowCase& expected) {
   EXPECT_TRUE(rows_agree(actual.dv, expected.dv, terms)) << "dv";
   EXPECT_TRUE(rows_agree(actual.du, expected.du, terms + pairs, cancelled)) << "du";
   EXPECT_TRUE(rows_agree(actual.dcentre, expected.dcentre, terms, cancelled)) << "dcentre";
+  // What broadcasts is a sum over its pairs.
+  const double bias_terms = terms + (s.same_queries || s.same_keys ? pairs : 0);
+  const double most = std::accumulate(expected.dbias.begin(), expected.dbias.end(), cancelled,
+                                      [](double x, float y) { return std::max(x, std::abs(static_cast<double>(y))); });
+  const auto all = static_cast<int64_t>(actual.dbias.size());
+  EXPECT_TRUE(
+      close({actual.dbias.data(), 1, all, all}, {expected.dbias.data(), 1, all, all}, 0, 8 * kEpsilon * std::sqrt(bias_terms + 16) * most))
+      << "dbias";
   for (Matrix* m : {&actual.out, &actual.dq, &actual.dk, &actual.dv, &actual.du, &actual.dcentre, &actual.lse}) {
     EXPECT_TRUE(m->gaps_untouched());
   }

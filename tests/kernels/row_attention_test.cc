@@ -58,6 +58,26 @@ TEST_P(RowAttentionOnEachTarget, Att20LengthsAroundAStripABlockAndAChunkAgreeWit
   }
 }
 
+// Masks and biases, and what they broadcast over, with every other option.
+TEST_P(RowAttentionOnEachTarget, EveryMaskAndBiasAgreesWithTheDefinition) {
+  for (const RowScore score : kScores) {
+    for (int options = 0; options < 128; ++options) {
+      const auto on = [&](int bit) { return (options >> bit & 1) != 0; };
+      if (!on(0) && !on(1)) continue;
+      RowShape s{{9, 1, 4}, {17, 4, 0}, score, 2, 10, 6, on(2) ? 3 : -1, on(3), on(3) ? 0.3f : 0.0f};
+      s.mask = on(0), s.bias = on(1), s.same_heads = on(4), s.same_queries = on(5), s.same_keys = on(6);
+      compare_with_definition(s, static_cast<uint64_t>(options));
+    }
+    for (const int32_t keys : {1, 3, 4, 5, 255, 256, 257, 700}) {
+      RowShape s{{9}, {keys}, score, 1, 3, 2, -1, true, 0.3f, 0, 0};
+      s.mask = true;
+      compare_with_definition(s);
+      s.bias = true;
+      compare_with_definition(s);
+    }
+  }
+}
+
 TEST_P(RowAttentionOnEachTarget, LongSentencesAndWideRowsAgreeWithTheDefinition) {
   for (const RowScore score : kScores) {
     compare_with_definition({{3}, {2000}, score, 1, 5, 3, -1, true, 0.3f});
@@ -85,6 +105,8 @@ TEST_P(RowAttentionOnEachTarget, RandomShapesAgreeWithTheDefinition) {
     s.gaussian = below(2);
     s.rate = below(2) ? 0.3f : 0.0f;
     s.gap = below(20);
+    s.mask = below(2), s.bias = below(2);
+    s.same_heads = below(3) == 0, s.same_queries = below(3) == 0, s.same_keys = below(8) == 0;
     s.offset = below(4);
     compare_with_definition(s, rng.bits() >> 8);
   }
@@ -92,17 +114,16 @@ TEST_P(RowAttentionOnEachTarget, RandomShapesAgreeWithTheDefinition) {
 
 TEST_P(RowAttentionOnEachTarget, ReturnedWeightsAreTheDefinitions) {
   for (const RowScore score : kScores) {
-    for (const bool gaussian : {false, true}) {
-      for (const int window : {-1, 4}) {
-        RowCase a({{2, 12}, {3, 300}, score, 2, 10, 4, window, gaussian, 0.5f});
-        for (const auto& [sentence, head] : {std::pair{0, 0}, {1, 1}}) {
-          const std::vector<float> weights = a.weights(sentence, head);
-          std::vector<float> expected(weights.size(), RowCase::kNaN);
-          ref::row_attention_weights(a.attention(), sentence, head, expected.data());
-          const int64_t queries = a.shape.queries[static_cast<size_t>(sentence)], keys = a.shape.keys[static_cast<size_t>(sentence)];
-          EXPECT_TRUE(close({weights.data(), queries, keys, keys}, {expected.data(), queries, keys, keys}, 1e-5, 1e-7))
-              << describe(a.shape);
-        }
+    for (int options = 0; options < 16; ++options) {
+      RowShape shape{{2, 12}, {3, 300}, score, 2, 10, 4, (options & 1) != 0 ? 4 : -1, (options & 2) != 0, 0.5f};
+      shape.mask = (options & 4) != 0, shape.bias = (options & 8) != 0;
+      RowCase a(shape);
+      for (const auto& [sentence, head] : {std::pair{0, 0}, {1, 1}}) {
+        const std::vector<float> weights = a.weights(sentence, head);
+        std::vector<float> expected(weights.size(), RowCase::kNaN);
+        ref::row_attention_weights(a.attention(), sentence, head, expected.data());
+        const int64_t queries = a.shape.queries[static_cast<size_t>(sentence)], keys = a.shape.keys[static_cast<size_t>(sentence)];
+        EXPECT_TRUE(close({weights.data(), queries, keys, keys}, {expected.data(), queries, keys, keys}, 1e-5, 1e-7)) << describe(a.shape);
       }
     }
   }
@@ -204,7 +225,7 @@ std::vector<double> normals(int64_t n, uint64_t key) {
 }
 
 // loss = Σ dout ∘ out; every element of every gradient against a central difference.
-void check_differences(RowScore score, bool window, bool gaussian, bool dropout) {
+void check_differences(RowScore score, bool window, bool gaussian, bool dropout, bool pairs) {
   const int64_t queries = 4, keys = 5, width = 6, value_width = 2;
   std::vector<double> q = normals(queries * width, 1), k = normals(keys * width, 2), v = normals(keys * value_width, 3),
                       u = normals(width, 4);
@@ -217,9 +238,14 @@ void check_differences(RowScore score, bool window, bool gaussian, bool dropout)
   if (gaussian) in.centre = centre.data();
   in.sigma = 1.25;
   if (dropout) in.kept = kept.data();
+  std::vector<double> bias = normals(queries * keys, 6);
+  std::vector<uint8_t> mask;
+  for (int64_t i = 0; i < queries * keys; ++i) mask.push_back(i % 4 != 2);
+  bias[3] = -std::numeric_limits<double>::infinity();
+  if (pairs) in.mask = mask.data(), in.bias = bias.data();
 
-  std::vector<double> dq(q.size()), dk(k.size()), dv(v.size()), du(u.size()), dcentre(centre.size());
-  ref::row_attention_backward(in, dout.data(), {dq.data(), dk.data(), dv.data(), du.data(), dcentre.data()});
+  std::vector<double> dq(q.size()), dk(k.size()), dv(v.size()), du(u.size()), dcentre(centre.size()), dbias(bias.size());
+  ref::row_attention_backward(in, dout.data(), {dq.data(), dk.data(), dv.data(), du.data(), dcentre.data(), dbias.data()});
   const auto loss = [&] {
     std::vector<double> weights(static_cast<size_t>(queries * keys)), out(dout.size()), lse(static_cast<size_t>(queries));
     ref::row_attention_forward(in, {weights.data(), out.data(), lse.data()});
@@ -243,13 +269,14 @@ void check_differences(RowScore score, bool window, bool gaussian, bool dropout)
   check(v, dv, "dv");
   check(u, du, "du");
   check(centre, dcentre, "dcentre");
+  if (pairs) check(bias, dbias, "dbias");
 }
 
 TEST(RowAttentionDefinition, GradientsAreThoseOfFiniteDifferences) {
   for (const RowScore score : kScores) {
-    for (int options = 0; options < 8; ++options) {
+    for (int options = 0; options < 16; ++options) {
       SCOPED_TRACE(::testing::Message() << "score " << static_cast<int>(score) << " options " << options);
-      check_differences(score, (options & 1) != 0, (options & 2) != 0, (options & 4) != 0);
+      check_differences(score, (options & 1) != 0, (options & 2) != 0, (options & 4) != 0, (options & 8) != 0);
     }
   }
 }

@@ -10,14 +10,16 @@ namespace {
 
 bool allowed(const RowProblem& in, int64_t i, int64_t j) {
   if (in.first && (j < in.first[i] || j >= in.last[i])) return false;
+  if (in.mask && in.mask[i * in.keys + j] == 0) return false;
+  if (in.bias && in.bias[i * in.keys + j] == -std::numeric_limits<double>::infinity()) return false;
   return in.score != RowScore::kGiven || j < in.key_width;
 }
 
 double score(const RowProblem& in, int64_t i, int64_t j) {
   const double* q = in.q + i * in.key_width;
-  if (in.score == RowScore::kGiven) return q[j];
+  double sum = in.bias ? in.bias[i * in.keys + j] : 0.0;
+  if (in.score == RowScore::kGiven) return sum + q[j];
   const double* k = in.k + j * in.key_width;
-  double sum = 0;
   for (int64_t c = 0; c < in.key_width; ++c) {
     sum += in.score == RowScore::kAdditive ? in.u[c] * std::tanh(q[c] + k[c]) : in.scale * q[c] * k[c];
   }
@@ -46,6 +48,7 @@ double kept(const RowProblem& in, int64_t i, int64_t j) { return in.kept ? in.ke
 // From the gradient `de` of e_ij to what the score is made of.
 void score_backward(const RowProblem& in, int64_t i, int64_t j, double de, const RowDerivative& g) {
   double* dq = g.dq + i * in.key_width;
+  if (g.dbias) g.dbias[i * in.keys + j] += de;
   if (in.score == RowScore::kGiven) {
     dq[j] += de;
     return;
@@ -66,7 +69,8 @@ void score_backward(const RowProblem& in, int64_t i, int64_t j, double de, const
 
 // One head of one sentence, copied out of the f32 matrices.
 struct Copy {
-  std::vector<double> q, k, v, u, centre, kept, weights, out, lse;
+  std::vector<double> q, k, v, u, bias, centre, kept, weights, out, lse;
+  std::vector<uint8_t> mask;
   std::vector<int64_t> first, last;
   RowProblem problem;
   RowResult result;
@@ -85,11 +89,19 @@ std::vector<double> kept_weights(const RowAttention& in, int64_t query_begin, in
   for (int64_t i = 0; i < queries; ++i) {
     const uint32_t seed = dropout_row_seed(in.dropout.row_keys[query_begin + i], in.dropout.site);
     for (int64_t j = 0; j < keys; ++j) {
-      const bool keep = dropout_bits(seed, static_cast<uint32_t>(head * 65536 + j)) >= keep_threshold(in.dropout.rate);
+      const bool keep = dropout_bits(seed, in.first_column + static_cast<uint32_t>(head * 65536 + j)) >= keep_threshold(in.dropout.rate);
       kept[static_cast<size_t>(i * keys + j)] = keep ? 1.0 / (1.0 - static_cast<double>(in.dropout.rate)) : 0.0;
     }
   }
   return kept;
+}
+
+// [T, S]
+template <typename To, typename From>
+std::vector<To> copy_pairs(const RowPairs<From>& pairs, int64_t queries, int64_t keys) {
+  std::vector<To> values;
+  for (int64_t n = 0; pairs && n < queries * keys; ++n) values.push_back(*pairs.at(n / keys, n % keys));
+  return values;
 }
 
 Copy copy_head(const RowAttention& in, int sentence, int head) {
@@ -102,6 +114,8 @@ Copy copy_head(const RowAttention& in, int sentence, int head) {
   if (in.score == RowScore::kAdditive) h.u.assign(in.u + head * in.key_width, in.u + (head + 1) * in.key_width);
   if (in.first) h.first.assign(in.first + query, in.first + query + queries);
   if (in.first) h.last.assign(in.last + query, in.last + query + queries);
+  h.mask = copy_pairs<uint8_t>(in.mask.from(query, head), queries, keys);
+  h.bias = copy_pairs<double>(in.bias.from(query, head), queries, keys);
   if (in.centre) h.centre.assign(in.centre + query, in.centre + query + queries);
   if (in.dropout.active()) h.kept = kept_weights(in, query, queries, keys, head);
   h.weights.resize(static_cast<size_t>(queries * keys));
@@ -111,6 +125,8 @@ Copy copy_head(const RowAttention& in, int sentence, int head) {
   p = {in.score, queries, keys, in.key_width, in.value_width, h.q.data(), h.k.data(), h.v.data(), h.u.data(), in.scale};
   p.first = in.first ? h.first.data() : nullptr;
   p.last = in.first ? h.last.data() : nullptr;
+  p.mask = in.mask ? h.mask.data() : nullptr;
+  p.bias = in.bias ? h.bias.data() : nullptr;
   p.centre = in.centre ? h.centre.data() : nullptr;
   p.sigma = in.sigma;
   p.kept = in.dropout.active() ? h.kept.data() : nullptr;
@@ -126,6 +142,12 @@ void add(const std::vector<double>& values, Rows m, int64_t begin, int64_t colum
 }
 void add(const std::vector<double>& values, float* to) {
   for (size_t n = 0; to && n < values.size(); ++n) to[n] = static_cast<float>(to[n] + values[n]);
+}
+void add(const std::vector<double>& values, const RowPairs<float>& to, int64_t keys) {
+  for (int64_t n = 0; to && n < static_cast<int64_t>(values.size()); ++n) {
+    float& target = *to.at(n / keys, n % keys);
+    target = static_cast<float>(target + values[static_cast<size_t>(n)]);
+  }
 }
 
 }  // namespace
@@ -194,12 +216,13 @@ void row_attention_backward(const RowAttention& in, const RowAttentionGradient& 
       const int64_t query = in.batch.query_begin[b], key = in.batch.key_begin[b];
       const int64_t key_column = int64_t{head} * in.key_width, value_column = int64_t{head} * in.value_width;
       const std::vector<double> dout = copy(gradient.dout, query, h.problem.queries, value_column, in.value_width);
-      std::vector<double> dq(h.q.size()), dk(h.k.size()), dv(h.v.size()), du(h.u.size()), dcentre(h.centre.size());
-      row_attention_backward(h.problem, dout.data(), {dq.data(), dk.data(), dv.data(), du.data(), dcentre.data()});
+      std::vector<double> dq(h.q.size()), dk(h.k.size()), dv(h.v.size()), du(h.u.size()), dcentre(h.centre.size()), dbias(h.weights.size());
+      row_attention_backward(h.problem, dout.data(), {dq.data(), dk.data(), dv.data(), du.data(), dcentre.data(), dbias.data()});
       add(dq, gradient.dq, query, key_column, in.key_width);
       add(dk, gradient.dk, key, key_column, in.key_width);
       add(dv, gradient.dv, key, value_column, in.value_width);
       add(du, gradient.du ? gradient.du + key_column : nullptr);
+      add(dbias, gradient.dbias.from(query, head), h.problem.keys);
       add(dcentre, gradient.dcentre ? gradient.dcentre + query : nullptr);
     }
   }

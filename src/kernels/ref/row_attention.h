@@ -17,6 +17,8 @@ struct RowProblem {
   const double *q = nullptr, *k = nullptr, *v = nullptr, *u = nullptr;  // [T, d_k], [S, d_k], [S, d_v], [d_k]
   double scale = 1;
   const int64_t *first = nullptr, *last = nullptr;  // [T]
+  const uint8_t* mask = nullptr;                    // [T, S] not 0: may attend; null: all
+  const double* bias = nullptr;                     // [T, S] added to the score, -inf blocks; null: none
   const double* centre = nullptr;                   // [T]; null: no Gaussian
   double sigma = 1;
   const double* kept = nullptr;  // [T, S] what dropout multiplies the weights with: 0 or 1/(1 - rate); null: no dropout
@@ -28,6 +30,7 @@ struct RowResult {
 };
 struct RowDerivative {
   double *dq = nullptr, *dk = nullptr, *dv = nullptr, *du = nullptr, *dcentre = nullptr;  // shapes of the problem's; added to
+  double* dbias = nullptr;                                                                // [T, S], likewise; null: not wanted
 };
 void row_attention_forward(const RowProblem& in, const RowResult& result);
 void row_attention_backward(const RowProblem& in, const double* dout, const RowDerivative& gradient);

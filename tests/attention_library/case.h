@@ -364,4 +364,12 @@ inline void compare_with_definition(LibraryCase& a, Run how = {}) {
   }
 }
 
+// Those of a forward pass, entry by entry.
+inline std::vector<float> outputs(LibraryCase& a) {
+  a.forward();
+  std::vector<float> out;
+  a.out.each([&](float& x) { out.push_back(x); });
+  return out;
+}
+
 }  // namespace jumok::attention

@@ -1,4 +1,4 @@
-// Faults that others met, through the public header. ATT-n, KVC-n: the case's name. Where scores are equal, q is 0 (and k, of the additive
+// Faults that others met, through the public header. ATT-n: the case's name. Where scores are equal, q is 0 (and k, of the additive
 // score).
 #include "case.h"
 #include "kernels/grid.h"
@@ -23,12 +23,6 @@ LibraryCase equal_scores(int64_t queries, const std::vector<float>& values, Type
   for (int64_t j = 0; j < s.keys; ++j) a.v.at(0, 0, j, 0) = values[static_cast<size_t>(j)];
   a.store();
   return a;
-}
-std::vector<float> outputs(LibraryCase& a) {
-  a.forward();
-  std::vector<float> out;
-  a.out.each([&](float& x) { out.push_back(x); });
-  return out;
 }
 std::vector<float> weights_of(const LibraryCase& a) {
   Block w(a.shape.batch, a.shape.heads, a.pair_rows(), a.pair_columns());
@@ -203,7 +197,7 @@ TEST_P(AttentionFaults, Att10Att25TheScaleIsOneOverTheRootOfTheWidthOnce) {
   }
 }
 
-// Half precision keeps mask and weights; scores to 30, one key blocked, then all.
+// Half precision keeps mask and weights, those of f32 for the same numbers; scores to 30, one key blocked, then all.
 TEST_P(AttentionFaults, Att12Att13Att24HalfPrecisionKeepsMasksAndWeights) {
   for (auto [type, tolerance] : {std::pair{Type::f16, 2e-3}, {Type::bf16, 1e-2}}) {
     LibraryShape s;
@@ -217,8 +211,11 @@ TEST_P(AttentionFaults, Att12Att13Att24HalfPrecisionKeepsMasksAndWeights) {
     }
     half.shape = s;
     half.store();
+    for (auto [from, to] : {std::pair{&half.q, &exact.q}, {&half.k, &exact.k}, {&half.v, &exact.v}}) {
+      std::copy(from->memory.begin(), from->memory.end(), to->memory.begin());
+    }
     const std::vector<float> w = weights_of(half);
-    expect_close(w, weights_of(exact), 30 * tolerance);  // scores of 30 differ by as many units in the last place
+    expect_close(w, weights_of(exact), tolerance);
     for (size_t at : {1u, 3u, 7u, 8u, 9u, 10u, 11u}) EXPECT_EQ(w[at], 0.0f);
     half.run();
     for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(half.out.at(0, 0, 2, c), 0.0f);
@@ -357,52 +354,6 @@ TEST_P(AttentionFaults, Att22HugeValuesAtBlockedPlacesShowNowhere) {
       }
     }
   }
-}
-
-// A cache of fixed capacity with prefixes of different length, continued by a token at a time, is the whole pass, row for row.
-TEST_P(AttentionFaults, Kvc01Kvc04StepsWithACacheAreTheRowsOfTheWholePass) {
-  LibraryShape s;
-  s.batch = 2, s.heads = 4, s.groups = 2, s.queries = s.keys = 80, s.key_width = 16;
-  LibraryCase whole(s);
-  whole.p.rules.causal = true;
-  whole.forward();
-  std::vector<float> step_out(2 * 4 * 4);
-  for (int64_t step = 0; step < 60; ++step) {
-    const std::vector<int64_t> lengths = {step + 5, step + 2};
-    Problem p = whole.p;
-    p.rules.causal = step % 2 == 0;  // the lengths alone say the same
-    p.keys.length = lengths.data();
-    std::vector<float> q;
-    for (int64_t b = 0; b < 2; ++b) {
-      for (int64_t h = 0; h < 4; ++h) q.insert(q.end(), &whole.q.at(b, h, lengths[b] - 1, 0), &whole.q.at(b, h, lengths[b] - 1, 0) + 16);
-    }
-    p.q = dense(static_cast<const float*>(q.data()), 2, 4, 1, 16);
-    forward(p, {.out = dense(step_out.data(), 2, 4, 1, 4)});
-    for (int64_t b = 0; b < 2; ++b) {
-      for (int64_t h = 0; h < 4; ++h) {
-        for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(step_out[(b * 4 + h) * 4 + c], whole.out.at(b, h, lengths[b] - 1, c)) << step;
-      }
-    }
-  }
-}
-
-// Hypotheses that share a cache are compared row by row with their own passes, under masks and biases of their own.
-TEST_P(AttentionFaults, Kvc02BeamsThatShareACacheKeepTheirRows) {
-  LibraryShape s;
-  s.batch = 5, s.heads = 2, s.groups = 2, s.queries = 1, s.keys = 150, s.key_width = 20, s.value_width = 9;
-  LibraryCase apart(s);
-  for (int64_t b = 1; b < 5; ++b) {
-    for (auto* x : {&apart.k, &apart.v}) std::copy_n(&x->at(0, 0, 0, 0), x->view.batch_stride, &x->at(b, 0, 0, 0));
-  }
-  std::vector<float> bias(5 * 2 * 150);
-  Rng rng(5);
-  for (float& x : bias) x = rng.below(4) ? static_cast<float>(rng.normal()) : -kInfinity;
-  apart.p.rules.bias = {bias.data(), 300, 150, 0, 1};
-  const std::vector<float> expected = outputs(apart), lse = apart.lse.memory;
-  apart.p.k.batch_stride = apart.p.v.batch_stride = 0;
-  apart.out.fill(kNaN);
-  EXPECT_EQ(outputs(apart), expected);
-  EXPECT_EQ(apart.lse.memory, lse);
 }
 
 }  // namespace

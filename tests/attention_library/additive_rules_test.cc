@@ -200,6 +200,21 @@ TEST_P(AdditiveLaws, OtherSentencesChangeNoBit) {
   }
 }
 
+// Scores to 30, one key blocked, then all.
+TEST_P(AdditiveLaws, Att12LargeScoresKeepMasksAndWeights) {
+  LibraryShape s;
+  s.queries = 3, s.keys = 4, s.key_width = 16, s.key_lengths = {3}, s.additive = s.dbias = true;
+  LibraryCase a(s);
+  a.score.each([](float& x) { x *= 5; });
+  const std::vector<uint8_t> allowed = {1, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
+  a.p.rules.mask = {allowed.data(), 0, 0, 4, 1};
+  compare_with_definition(a);
+  Block w(1, 1, 3, 4);
+  a.weights(w.view);
+  for (size_t at : {1u, 3u, 7u, 8u, 9u, 10u, 11u}) EXPECT_EQ(w.memory[at], 0.0f);
+  for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(a.out.at(0, 0, 2, c), 0.0f);
+}
+
 // The factors that are reported are those of each sentence, head and key of long rows, forward and backward.
 TEST_P(AdditiveLaws, DropoutIsTheReportedFactorsInLongRows) {
   LibraryShape s = additive_shape();

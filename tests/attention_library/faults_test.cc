@@ -223,20 +223,6 @@ TEST_P(AttentionFaults, Att12Att13Att24HalfPrecisionKeepsMasksAndWeights) {
   }
 }
 
-// The additive score refuses 16 bits; the same mask and scores of like size in f32.
-TEST_P(AttentionFaults, Att12TheAdditiveScoreKeepsMasksAndWeights) {
-  LibraryShape s;
-  s.queries = 3, s.keys = 4, s.key_width = 16, s.key_lengths = {3}, s.additive = true, s.dbias = true;
-  LibraryCase a(s);
-  a.score.each([](float& x) { x *= 5; });
-  const std::vector<uint8_t> allowed = {1, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0};
-  a.p.rules.mask = for_all_heads(allowed, 4);
-  compare_with_definition(a);
-  const std::vector<float> w = weights_of(a);
-  for (size_t at : {1u, 3u, 7u, 8u, 9u, 10u, 11u}) EXPECT_EQ(w[at], 0.0f);
-  for (int64_t c = 0; c < 4; ++c) EXPECT_EQ(a.out.at(0, 0, 2, c), 0.0f);
-}
-
 TEST_P(AttentionFaults, Att14Att16AWindowReachesAsFarOnBothSides) {
   for (auto [centre, expected] : {std::pair{2, 3.0f}, {0, 1.5f}, {4, 4.5f}}) {
     LibraryCase a = equal_scores(1, {1, 2, 3, 4, 5});

@@ -158,14 +158,7 @@ void additive_weights(const Problem& problem, const float* score, const View& re
 void additive_backward(const Problem& problem, const float* score, const Gradient& g, float* dscore, const Run& run) {
   const Plan plan(problem);
   check_additive(problem, plan, score, run);
-  plan.check_query_view(g.out, plan.value_width, "out");
-  plan.check_query_view(g.dout, plan.value_width, "dout");
-  plan.check_query_view(g.lse, 1, "lse");
-  plan.check_query_view(g.dq, plan.key_width, "dq");
-  plan.check_key_view(g.dk, plan.key_width, "dk");
-  plan.check_key_view(g.dv, plan.value_width, "dv");
-  check(g.out.type == Type::f32 && g.dout.type == Type::f32 && g.lse.type == Type::f32,
-        "additive attention: out, dout and lse: expected f32");
+  check_gradient(plan, g);
   check(dscore != nullptr || plan.key_width == 0, "additive attention: dscore: expected [H, d_k], found null");
   if (!g.accumulate) {
     clear_gradients(plan, g);

@@ -46,6 +46,9 @@ class Plan {
 // Sets the rows of a padded view past the sentence.
 void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value);
 
+// Throws Error where the views of a gradient do not fit the problem.
+void check_gradient(const Plan& plan, const Gradient& g);
+
 // Zeros in the gradient of a bias, wherever a pair of the problem has its sum.
 void clear_bias(const Plan& plan, const Pairs<float>& dbias);
 

@@ -15,6 +15,16 @@ void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float v
   for (int64_t r = p.rows; !packed && r < v.rows; ++r) std::fill_n(start(v, p, head) + r * v.row_stride, v.columns, value);
 }
 
+void check_gradient(const Plan& plan, const Gradient& g) {
+  plan.check_query_view(g.out, plan.value_width, "out");
+  plan.check_query_view(g.dout, plan.value_width, "dout");
+  plan.check_query_view(g.lse, 1, "lse");
+  plan.check_query_view(g.dq, plan.key_width, "dq");
+  plan.check_key_view(g.dk, plan.key_width, "dk");
+  plan.check_key_view(g.dv, plan.value_width, "dv");
+  check(g.out.type == Type::f32 && g.dout.type == Type::f32 && g.lse.type == Type::f32, "attention: out, dout and lse: expected f32");
+}
+
 void clear_bias(const Plan& plan, const Pairs<float>& dbias) {
   const auto count = [](int64_t n, int64_t stride) { return stride == 0 ? std::min<int64_t>(n, 1) : n; };
   for (int64_t b = 0; b < count(plan.sentences, dbias.batch_stride); ++b) {
@@ -156,16 +166,6 @@ void clear_keys(const Plan& plan, const Gradient& g) {
       clear(g.dv, place, group, rows);
     }
   }
-}
-
-void check_gradient(const Plan& plan, const Gradient& g) {
-  plan.check_query_view(g.out, plan.value_width, "out");
-  plan.check_query_view(g.dout, plan.value_width, "dout");
-  plan.check_query_view(g.lse, 1, "lse");
-  plan.check_query_view(g.dq, plan.key_width, "dq");
-  plan.check_key_view(g.dk, plan.key_width, "dk");
-  plan.check_key_view(g.dv, plan.value_width, "dv");
-  check(g.out.type == Type::f32 && g.dout.type == Type::f32 && g.lse.type == Type::f32, "attention: out, dout and lse: expected f32");
 }
 
 // The query heads of one key/value head, one after another. shared: its gradients were cleared and add up with those of other sentences.

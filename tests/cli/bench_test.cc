@@ -24,8 +24,8 @@ TEST(Bench, EveryBenchmarkWritesOneObjectWithNamedRowsAndTheMachine) {
     const auto j = nlohmann::json::parse(o.out);
     EXPECT_EQ(std::string(arguments).rfind(j["benchmark"].get<std::string>(), 0), 0u);
     EXPECT_TRUE(j["machine"]["processor"].is_string());
-    EXPECT_GT(j["machine"]["fma_peak_gflops"], 1);
-    EXPECT_GT(j["machine"]["exp_per_second"], 1e6);
+    EXPECT_GT(j["machine"]["fma_peak_gflops"], 0);
+    EXPECT_GT(j["machine"]["exp_per_second"], 0);
     EXPECT_TRUE(j["settings"].is_object());
     std::set<std::string> names;
     for (const auto& row : j["rows"]) {

@@ -101,7 +101,7 @@ struct Translator::Inside {
   std::vector<int32_t> aligned_target(const Request& request, size_t k, const Hypothesis& hypothesis) const;
   void cut_for_alignment(Request& request) const;
   void add_alignments(Request& request) const;
-  std::vector<SymbolPair> pairs(std::span<const std::string> sources, std::span<const std::string> targets, const Naming& naming) const;
+  std::vector<SymbolPair> pairs(std::span<const std::string> sources, std::span<const std::string> targets, Naming naming) const;
 };
 
 void Translator::Inside::translate(Request& r) const {
@@ -183,12 +183,13 @@ void Translator::Inside::add_alignments(Request& r) const {
   });
 }
 
-// `naming.what` stands before "source line 3" in warnings.
+// In warnings the lines are called "source line 3", "target line 3".
 std::vector<SymbolPair> Translator::Inside::pairs(std::span<const std::string> sources, std::span<const std::string> targets,
-                                                  const Naming& naming) const {
-  const std::string source = fmt::format("{}source line", naming.what), target = fmt::format("{}target line", naming.what);
-  auto s = encode(*model.subwords.source, sources, {source.c_str(), naming.first, naming.skip_blank, naming.max_symbols});
-  auto t = encode(*model.subwords.target, targets, {target.c_str(), naming.first, naming.skip_blank, naming.max_symbols});
+                                                  Naming naming) const {
+  naming.what = "source line";
+  auto s = encode(*model.subwords.source, sources, naming);
+  naming.what = "target line";
+  auto t = encode(*model.subwords.target, targets, naming);
   std::vector<SymbolPair> pairs;
   for (size_t i = 0; i < s.size(); ++i) pairs.push_back({std::move(s[i].ids), std::move(t[i].ids)});
   return pairs;

@@ -25,15 +25,15 @@ struct Options {
 
 BenchJson to_json(const BenchTrainOptions& o, const BenchTrainResult& r) {
   BenchJson parts;
-  for (size_t i = 0; i < kPartNames.size(); ++i) parts[kPartNames[i]] = r.profile.seconds[i];
+  for (const PartTime& p : r.parts) {
+    parts[p.name] = {{"seconds", p.seconds}, {"roof_seconds", p.roof_seconds > 0 ? BenchJson(p.roof_seconds) : BenchJson()}};
+  }
   BenchJson row = bench_row("update", r.seconds);
   row.update({{"tokens_per_update", r.tokens_per_update},
               {"tokens_per_second", to_json(r.tokens_per_second)},
               {"flop_per_token", r.flop_per_token},
               {"fraction_of_peak", r.fraction_of_peak},
-              {"worker_seconds", parts},
-              {"optimiser_seconds", r.optimiser_seconds},
-              {"wall_seconds", r.wall_seconds},
+              {"parts", parts},
               {"activation_bytes", r.arena_bytes}});
   return bench_object("train", r.roof,
                       {{"preset", o.preset}, {"settings", o.settings}, {"vocabulary", o.vocabulary}, {"parameters", r.parameters}},
@@ -41,14 +41,13 @@ BenchJson to_json(const BenchTrainOptions& o, const BenchTrainResult& r) {
 }
 
 void print_parts(const BenchTrainResult& r) {
-  const double all = r.wall_seconds * r.roof.threads;
-  double named = r.optimiser_seconds * r.roof.threads;
-  for (size_t i = 0; i < kPartNames.size(); ++i) {
-    named += r.profile.seconds[i];
-    write_output(fmt::format("  {:<24}{:5.1f} %\n", kPartNames[i], 100 * r.profile.seconds[i] / all));
+  double all = 0;
+  for (const PartTime& p : r.parts) all += p.seconds;
+  write_output(fmt::format("  {:<24}{:>10}{:>9}{:>16}\n", "where an update goes", "ms", "share", "ms at the roof"));
+  for (const PartTime& p : r.parts) {
+    const std::string roof = p.roof_seconds > 0 ? fmt::format("{:.1f}", 1e3 * p.roof_seconds) : "–";
+    write_output(fmt::format("  {:<24}{:10.1f}{:7.1f} %{:>16}\n", p.name, 1e3 * p.seconds, 100 * p.seconds / all, roof));
   }
-  write_output(fmt::format("  {:<24}{:5.1f} %\n", "sum of lanes and Adam", 100 * r.optimiser_seconds * r.roof.threads / all));
-  write_output(fmt::format("  {:<24}{:5.1f} %\n", "waiting and the rest", 100 * (all - named) / all));
 }
 
 int run_train(const Options& o) {
@@ -62,7 +61,7 @@ int run_train(const Options& o) {
   write_output(fmt::format("{:.0f} target symbols/s (median of {} updates of {}; quartiles {:.0f} to {:.0f}): {:.1f} % of the peak\n",
                            r.tokens_per_second.median, o.train.updates, r.tokens_per_update, r.tokens_per_second.lower,
                            r.tokens_per_second.upper, 100 * r.fraction_of_peak));
-  write_output(fmt::format("activations: {:.0f} MB\nwhere the time of the threads goes:\n", static_cast<double>(r.arena_bytes) / 1e6));
+  write_output(fmt::format("activations: {:.0f} MB\n", static_cast<double>(r.arena_bytes) / 1e6));
   print_parts(r);
   return 0;
 }

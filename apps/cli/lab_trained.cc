@@ -40,6 +40,17 @@ void add_gold(CLI::App& sub, LabFiles& files) {
           ->type_name("FILE");
   add_gold_format(sub, files.gold_format, gold);
   add_judged_links(sub, "--gold-judge", files.judged, gold);
+  CLI::Option* choose =
+      sub.add_option("--choose", files.choose,
+                     "True word links of other pairs: the layer, head and step with the lowest error rate there are the ones "
+                     "judged (default: none; of a task 200 training pairs)")
+          ->type_name("FILE")
+          ->needs(gold);
+  CLI::Option* source = sub.add_option("--choose-source", files.choose_source, "Source sentences of those pairs")->type_name("FILE");
+  CLI::Option* target = sub.add_option("--choose-target", files.choose_target, "Their translations")->type_name("FILE");
+  choose->needs(source)->needs(target);
+  source->needs(choose);
+  target->needs(choose);
 }
 
 // A task by its name.
@@ -79,7 +90,7 @@ void add_plan(CLI::App& sub, Options& plan, int64_t least_updates, const std::st
 
 // An option about training is wrong usage rather than silence where nothing is trained.
 void refuse_plan(const CLI::App& sub) {
-  for (const char* name : {"--task", "--source", "--target", "--test-source", "--test-target", "--gold", "--seconds", "--width",
+  for (const char* name : {"--task", "--source", "--target", "--test-source", "--test-target", "--gold", "--choose", "--seconds", "--width",
                            "--batch-tokens", "--pairs", "--set", "--test-pairs"}) {
     if (sub.count(name) > 0) throw CLI::ValidationError(name, "not with --updates 0: no model is trained");
   }

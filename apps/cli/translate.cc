@@ -189,7 +189,8 @@ void add_search_options(CLI::App& sub, Options& o) {
 
 void add_alignment_options(CLI::App& sub, Options& o) {
   sub.add_option("--alignments", o.alignments,
-                 "Append word alignments as ' ||| …': pharaoh is 0-0 1-2 …, source-target from 0; json has the weights too")
+                 "Append word alignments as ' ||| …': pharaoh is 0-0 1-2 …, source-target from 0, by the mean of a layer's heads; json has "
+                 "the layer's name and the weights too")
       ->check(one_of({"pharaoh", "json"}))
       ->type_name("FORMAT");
   sub.add_option("--alignments-output", o.alignments_output,

@@ -4,23 +4,12 @@
 
 #include "base/rng.h"
 #include "gemm/worker_threads.h"
+#include "lab/train_cost.h"
 #include "train/lanes.h"
 #include "train/optimizer.h"
 
 namespace jumok {
 namespace {
-
-// Matrices that a token is multiplied by: all but embeddings that are only looked up, and positions.
-int64_t count_product_weights(const EncoderDecoder& model) {
-  const bool output_is_target_embedding = model.config().tying != Tying::kNone;
-  int64_t n = 0;
-  for (const auto& e : model.layout().entries()) {
-    const bool lookup = e.name == "encoder.embedding.weight" || (e.name == "decoder.embedding.weight" && !output_is_target_embedding) ||
-                        e.name.find("positions") != std::string::npos;
-    if (!e.is_vector && !lookup) n += e.parameter.rows * e.parameter.columns;
-  }
-  return n;
-}
 
 ParallelCorpus random_corpus(const BenchTrainOptions& o, int64_t target_tokens) {
   Rng rng(1);
@@ -35,6 +24,25 @@ ParallelCorpus random_corpus(const BenchTrainOptions& o, int64_t target_tokens) 
     tokens += static_cast<int64_t>(length) + 1;
   }
   return ParallelCorpus::from_symbols(sides[0], sides[1]);
+}
+
+struct MeasuredUpdates {
+  int updates = 0;
+  double optimiser = 0, wall = 0;  // seconds
+};
+
+std::vector<PartTime> part_times(const MeasuredUpdates& measured, const Profile& profile, const UpdateWork& work, const MachineRoof& roof) {
+  const double updates = measured.updates;
+  std::vector<PartTime> parts;
+  double rest = measured.wall / updates;
+  const auto add = [&](const char* name, double seconds, const PartWork& w) {
+    parts.push_back({name, seconds, w.seconds(roof)});
+    rest -= seconds;
+  };
+  for (size_t i = 0; i < kPartNames.size(); ++i) add(kPartNames[i], profile.seconds[i] / roof.threads / updates, work.parts[i]);
+  add("sum of lanes and Adam", measured.optimiser / updates, work.optimiser);
+  parts.push_back({"waiting and the rest", rest, 0});
+  return parts;
 }
 
 }  // namespace
@@ -62,6 +70,7 @@ BenchTrainResult bench_train(const BenchTrainOptions& o) {
   model->layout().initialise(state.parameters.data(), 1);
 
   constexpr int kWarmUp = 2;
+  MeasuredUpdates measured;
   const Work update = [&, u = 0]() mutable {
     if (u == kWarmUp) lanes.start_profile();
     const double begin = wall_seconds();
@@ -69,8 +78,9 @@ BenchTrainResult bench_train(const BenchTrainOptions& o) {
     const double middle = wall_seconds();
     update_parameters(state, {lanes.blocks(), loss.tokens}, {train, 1e-4}, workers);
     if (u++ >= kWarmUp) {
-      result.optimiser_seconds += wall_seconds() - middle;
-      result.wall_seconds += wall_seconds() - begin;
+      ++measured.updates;
+      measured.optimiser += wall_seconds() - middle;
+      measured.wall += wall_seconds() - begin;
     }
     result.tokens_per_update = loss.tokens;
   };
@@ -80,7 +90,7 @@ BenchTrainResult bench_train(const BenchTrainOptions& o) {
   result.flop_per_token = 6.0 * static_cast<double>(result.product_weights);
   result.tokens_per_second = rate_spread(static_cast<double>(result.tokens_per_update), result.seconds);
   result.fraction_of_peak = result.tokens_per_second.median * result.flop_per_token / result.roof.fma;
-  result.profile = lanes.profile();
+  result.parts = part_times(measured, lanes.profile(), work_of_update(*model, corpus, train.lanes), result.roof);
   result.arena_bytes = lanes.peak_arena_bytes();
   return result;
 }

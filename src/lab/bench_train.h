@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "base/profile.h"
 #include "lab/machine.h"
 #include "lab/timing.h"
 
@@ -20,16 +19,22 @@ struct BenchTrainOptions {
   int shortest = 7, longest = 22;
 };
 
+// Where the time of an update goes: by the wall clock, each thread's time shared out among the threads.
+struct PartTime {
+  std::string name;
+  double seconds = 0;       // mean of the measured updates
+  double roof_seconds = 0;  // of its work at the machine's limits; 0: not known
+};
+
 struct BenchTrainResult {
   MachineRoof roof;
   int64_t parameters = 0, product_weights = 0;
-  int64_t tokens_per_update = 0;                   // real target symbols
-  double flop_per_token = 0;                       // 6 × the weights that take part in products
-  Spread seconds, tokens_per_second;               // of an update
-  double fraction_of_peak = 0;                     // median rate × FLOP a token / measured FMA peak
-  Profile profile;                                 // seconds of all workers together
-  double optimiser_seconds = 0, wall_seconds = 0;  // of the measured updates
-  int64_t arena_bytes = 0;                         // largest activation memory, all workers
+  int64_t tokens_per_update = 0;      // real target symbols
+  double flop_per_token = 0;          // 6 × the weights that take part in products
+  Spread seconds, tokens_per_second;  // of an update
+  double fraction_of_peak = 0;        // median rate × FLOP a token / measured FMA peak
+  std::vector<PartTime> parts;        // their seconds are those of an update
+  int64_t arena_bytes = 0;            // largest activation memory, all workers
 };
 
 BenchTrainResult bench_train(const BenchTrainOptions& options);

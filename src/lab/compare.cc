@@ -43,6 +43,9 @@ std::vector<Contender> all_mechanisms(int half_width) {
       {"rnn scaled dot", "rnn-luong-dot", {"attention.score=scaled-dot"}},
       {"rnn multi-head", "rnn-luong-dot", {"attention.score=multi-head", "attention.heads=4"}},
       {"transformer", "transformer-tiny", {}},
+      {"transformer additive", "transformer-tiny", {"cross-attention.score=additive"}},
+      {"transformer dot", "transformer-tiny", {"cross-attention.score=dot"}},
+      {"transformer general", "transformer-tiny", {"cross-attention.score=general"}},
   };
 }
 
@@ -89,7 +92,7 @@ CompareResult run_compare(const CompareOptions& o) {
     r.width = budget.width > 0 ? row.trained.width : 0;  // settings may have changed it
     r.batch_tokens = row.trained.batch_tokens;
     row.quality = judge(row.trained.model, text, o.run.threads);
-    row.picture = alignment_picture(row.trained.model, r.example_source, r.example_target);
+    row.picture = alignment_picture(row.trained.model, r.example_source, r.example_target, row.quality.attention);
     r.rows.push_back(std::move(row));
   }
   return r;

@@ -98,11 +98,21 @@ int day_of(Rng& rng, bool test) {
 
 constexpr std::pair<Task, const char*> kNames[] = {{Task::kCopy, "copy"}, {Task::kReverse, "reverse"}, {Task::kDates, "dates"}};
 
-std::vector<GoldAlignment> read_gold(const LabFiles& files, const LabText& text) {
-  AlignmentLengths lengths;
-  for (const std::string& line : text.test_source) lengths.source.push_back(static_cast<int>(split_words(line).size()));
-  for (const std::string& line : text.test_target) lengths.target.push_back(static_cast<int>(split_words(line).size()));
-  return parse_gold_alignments(read_lines(files.gold), files.gold.string(), text.test_source.size(), lengths, files.gold_format);
+std::vector<int> word_counts(const std::vector<std::string>& lines) {
+  std::vector<int> counts;
+  for (const std::string& line : lines) counts.push_back(static_cast<int>(split_words(line).size()));
+  return counts;
+}
+
+std::vector<GoldAlignment> read_gold(const std::filesystem::path& gold, GoldFormat format, const std::vector<std::string>& source,
+                                     const std::vector<std::string>& target) {
+  return parse_gold_alignments(read_lines(gold), gold.string(), source.size(), {word_counts(source), word_counts(target)}, format);
+}
+
+GoldPairs read_choice(const LabFiles& files) {
+  ParallelLines lines = read_parallel(files.choose_source, files.choose_target, {});
+  auto links = read_gold(files.choose, files.gold_format, lines.source, lines.target);
+  return {std::move(lines.source), std::move(lines.target), std::move(links)};
 }
 
 }  // namespace
@@ -175,6 +185,12 @@ LabText task_text(const TaskOptions& options, int training_pairs, int test_pairs
   text.name = task_name(options.task);
   TaskOptions o = options;
   for (TaskPair& p : make_task(o, training_pairs)) {
+    constexpr size_t kChoice = 200;
+    if (text.choice.links.size() < kChoice) {
+      text.choice.source.push_back(p.source);
+      text.choice.target.push_back(p.target);
+      text.choice.links.push_back(std::move(p.gold));
+    }
     text.source.push_back(std::move(p.source));
     text.target.push_back(std::move(p.target));
   }
@@ -190,6 +206,9 @@ LabText task_text(const TaskOptions& options, int training_pairs, int test_pairs
 void check_files(const LabFiles& files) {
   check(!files.given() || (!files.source.empty() && !files.target.empty() && !files.test_source.empty() && !files.test_target.empty()),
         "own text: expected all of --source, --target, --test-source and --test-target");
+  const bool choose = !files.choose.empty() || !files.choose_source.empty() || !files.choose_target.empty();
+  check(!choose || (!files.gold.empty() && !files.choose.empty() && !files.choose_source.empty() && !files.choose_target.empty()),
+        "an attention to choose: expected all of --gold, --choose, --choose-source and --choose-target");
 }
 
 LabText file_text(const LabFiles& files, int test_lines) {
@@ -203,7 +222,8 @@ LabText file_text(const LabFiles& files, int test_lines) {
   text.test_target = std::move(test.target);
   check(!text.source.empty() && !text.test_source.empty(), "own text: expected lines to train and to test with, found {} and {}",
         text.source.size(), text.test_source.size());
-  if (!files.gold.empty()) text.gold = read_gold(files, text);
+  if (!files.gold.empty()) text.gold = read_gold(files.gold, files.gold_format, text.test_source, text.test_target);
+  if (!files.choose.empty()) text.choice = read_choice(files);
   text.judged = files.judged;
   if (test_lines > 0 && text.test_source.size() > static_cast<size_t>(test_lines)) {
     text.test_source.resize(static_cast<size_t>(test_lines));

@@ -38,18 +38,26 @@ struct TaskOptions {
 };
 std::vector<TaskPair> make_task(const TaskOptions& options, int pairs);
 
+// Sentence pairs whose true word links are known.
+struct GoldPairs {
+  std::vector<std::string> source, target;
+  std::vector<GoldAlignment> links;
+};
+
 // Lines to train and to judge with; gold empty or one a test line.
 struct LabText {
   std::string name;  // "dates", or the names of the files
   std::vector<std::string> source, target, test_source, test_target;
   std::vector<GoldAlignment> gold;
+  GoldPairs choice;  // none of the test: on these the attention that is judged is chosen; without them it is the default of `jumok align`
   JudgedLinks judged = JudgedLinks::kEitherAnnotated;  // the tasks' gold leaves out words that stand for nothing
 };
 LabText task_text(const TaskOptions& options, int training_pairs, int test_pairs);
 // From files of sentences; at most `test_lines` of the test (0: all).
 struct LabFiles {
   std::filesystem::path source, target, test_source, test_target;
-  std::filesystem::path gold;  // true word links of the test lines; empty: none
+  std::filesystem::path gold;                                  // true word links of the test lines; empty: none
+  std::filesystem::path choose, choose_source, choose_target;  // true word links of other pairs, to choose the attention on; empty: none
   GoldFormat gold_format = GoldFormat::kRecognised;
   JudgedLinks judged = JudgedLinks::kAll;
   bool given() const { return !source.empty() || !target.empty() || !test_source.empty() || !test_target.empty() || !gold.empty(); }

@@ -17,6 +17,7 @@
 #include "lab/timing.h"
 #include "models/model_files.h"
 #include "train/lanes.h"
+#include "translate/word_alignment.h"
 
 namespace jumok {
 namespace fs = std::filesystem;
@@ -167,6 +168,8 @@ void TrainingGround::measure(Trained& trained) const {
   trained.activation_bytes = lanes.peak_arena_bytes();
 }
 
+namespace {
+
 // The longest output to search for: 0, the search's own limit (twice the source and 10), unless a reference would not fit.
 int longest_output(const SubwordPair& subwords, const LabText& text) {
   size_t longest = 0;
@@ -179,6 +182,29 @@ int longest_output(const SubwordPair& subwords, const LabText& text) {
   }
   return fits ? 0 : static_cast<int>(longest) + 10;
 }
+
+std::string attention_name(const AttentionChoice& choice, const Aligner& aligner) {
+  std::string text;
+  if (aligner.layers() > 1) text += fmt::format("layer {}, ", alignment_layer(choice.layer, aligner.layers()));
+  if (aligner.heads() > 1) text += choice.head < 0 ? "mean, " : fmt::format("head {}, ", choice.head);
+  return text + (choice.step == AttentionStep::kInput ? "input" : "output");
+}
+
+void judge_alignment(Quality& q, const Aligner& aligner, const LabText& text) {
+  AlignOptions options;
+  if (!text.choice.links.empty()) {
+    TrialOptions trial;
+    trial.judged = text.judged;
+    options.attention = best_trial(aligner.try_attentions(text.choice.source, text.choice.target, text.choice.links, trial)).attention;
+  }
+  std::vector<std::vector<AlignmentLink>> links;
+  for (Alignment& a : aligner.align(text.test_source, text.test_target, options)) links.push_back(std::move(a.links));
+  q.aer = alignment_error_rate(links, text.gold, text.judged).error_rate;
+  q.attention = options.attention;
+  q.attention_name = attention_name(options.attention, aligner);
+}
+
+}  // namespace
 
 Quality judge(const fs::path& model, const LabText& text, int threads) {
   const Translator translator(model, {threads, {}});
@@ -200,15 +226,16 @@ Quality judge(const fs::path& model, const LabText& text, int threads) {
   q.loss = tokens > 0 ? -log_prob / static_cast<double>(tokens) : 0;
   q.aer = std::numeric_limits<double>::quiet_NaN();
   if (text.gold.empty() || !has_attention_over_source(*load_model(model).model)) return q;
-  std::vector<std::vector<AlignmentLink>> links;
-  for (Alignment& a : Aligner(model, {threads, {}}).align(text.test_source, text.test_target)) links.push_back(std::move(a.links));
-  q.aer = alignment_error_rate(links, text.gold, text.judged).error_rate;
+  judge_alignment(q, Aligner(model, {threads, {}}), text);
   return q;
 }
 
-AlignmentPicture alignment_picture(const fs::path& model, const std::string& source, const std::string& target) {
+AlignmentPicture alignment_picture(const fs::path& model, const std::string& source, const std::string& target,
+                                   const AttentionChoice& attention) {
   if (!has_attention_over_source(*load_model(model).model)) return {};
-  const Alignment a = Aligner(model).align(std::vector{source}, std::vector{target}).front();
+  AlignOptions options;
+  options.attention = attention;
+  const Alignment a = Aligner(model).align(std::vector{source}, std::vector{target}, options).front();
   return {a.source_words, a.target_words, a.weights};
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "jumok/aligner.h"
 #include "lab/experiment.h"
 #include "lab/tasks.h"
 
@@ -101,17 +102,20 @@ class TrainingGround {
 struct Quality {
   double loss = 0;  // -log p per target symbol of the references, end symbols included
   double bleu = 0, chrf = 0;
-  double exact = 0;  // share of outputs that equal their reference
-  double aer = 0;    // alignment error rate by forced decoding; NaN without gold links or attention
+  double exact = 0;            // share of outputs that equal their reference
+  double aer = 0;              // alignment error rate by forced decoding; NaN without gold links or attention
+  AttentionChoice attention;   // whose that is
+  std::string attention_name;  // "layer 2, head 1, input", as far as there is more than one; empty where there is none
   std::vector<std::string> outputs;
 };
 Quality judge(const std::filesystem::path& model, const LabText& text, int threads);
 
-// What one target word attended to in one sentence (the last layer but one, mean of the heads), or nothing where there is no attention.
+// What each target word attended to in one sentence, or nothing where there is no attention.
 struct AlignmentPicture {
   std::vector<std::string> source_words, target_words;
   std::vector<float> weights;  // [target words, source words]
 };
-AlignmentPicture alignment_picture(const std::filesystem::path& model, const std::string& source, const std::string& target);
+AlignmentPicture alignment_picture(const std::filesystem::path& model, const std::string& source, const std::string& target,
+                                   const AttentionChoice& attention = {});
 
 }  // namespace jumok

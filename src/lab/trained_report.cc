@@ -9,7 +9,7 @@
 namespace jumok {
 
 std::vector<std::string> trained_header() {
-  return {"loss", "BLEU", "chrF", "exact", "AER", "symbols/s", "parameters", "activations, MiB", "updates", "seconds"};
+  return {"loss", "BLEU", "chrF", "exact", "AER", "its attention", "symbols/s", "parameters", "activations, MiB", "updates", "seconds"};
 }
 
 std::vector<std::string> trained_cells(const Trained& m, const Quality& q) {
@@ -18,6 +18,7 @@ std::vector<std::string> trained_cells(const Trained& m, const Quality& q) {
           fmt::format("{:.1f}", q.chrf),
           fmt::format("{:.1f} %", 100 * q.exact),
           std::isnan(q.aer) ? "–" : fmt::format("{:.3f}", q.aer),
+          q.attention_name.empty() ? "–" : q.attention_name,
           fmt::format("{:.0f}", m.tokens_per_second),
           std::to_string(m.parameters),
           fmt::format("{:.1f}", static_cast<double>(m.activation_bytes) / (1 << 20)),
@@ -27,7 +28,8 @@ std::vector<std::string> trained_cells(const Trained& m, const Quality& q) {
 
 std::string trained_caption() {
   return "Loss: nats per target symbol. Exact: outputs that equal their reference. AER: alignment error rate of the attention (forced "
-         "decoding), only where the true links are known; lower is better. Symbols/s: target symbols in training. Activations: peak memory "
+         "decoding), only where the true links are known; lower is better. Its attention: the layer, head and step that were judged; where "
+         "other pairs with links are at hand, those that align best there. Symbols/s: target symbols in training. Activations: peak memory "
          "of one update's sentences on one thread, forward and backward; parameters, their gradients and two moments take 16 bytes a "
          "parameter beside them.";
 }
@@ -56,6 +58,7 @@ nlohmann::ordered_json trained_json(const Trained& m, const Quality& q) {
           {"chrf", q.chrf},
           {"exact", q.exact},
           {"aer", std::isnan(q.aer) ? nlohmann::ordered_json() : nlohmann::ordered_json(q.aer)},
+          {"attention", q.attention_name},
           {"curve", curve}};
 }
 

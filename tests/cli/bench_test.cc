@@ -33,6 +33,10 @@ TEST(Bench, EveryBenchmarkWritesOneObjectWithNamedRowsAndTheMachine) {
       EXPECT_LE(row["seconds"]["lower"], row["seconds"]["median"]);
       EXPECT_GT(row["seconds"]["least"], 0) << row["row"];
       EXPECT_GE(row["seconds"]["runs"], 2);
+      if (!row.contains("parts")) continue;
+      for (const auto& part : row["parts"]) EXPECT_TRUE(part["seconds"].is_number());
+      EXPECT_GT(row["parts"]["products"]["roof_seconds"], 0);
+      EXPECT_TRUE(row["parts"]["waiting and the rest"]["roof_seconds"].is_null());
     }
     EXPECT_FALSE(names.empty());
   }

@@ -144,6 +144,31 @@ TEST(Lab, GoldGoesWithOwnText) {
   EXPECT_EQ(run_jumok("lab compare --subwords char").status, 2);
 }
 
+// The attention is chosen on one set of links and judged on another; one without the other, or without its sentences, is wrong usage.
+TEST(Lab, TheAttentionToJudgeIsChosenOnOtherPairs) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "text") << "a b\nb a\na a\n";
+  std::ofstream(folder / "gold") << "0-0 1-1\n0-0 1-1\n0-0\n";
+  std::ofstream(folder / "short") << "0-0 1-1\n";
+  const auto file = [&](const char* option, const char* name) { return fmt::format(" {} '{}'", option, folder / name); };
+  const std::string text =
+      file("--source", "text") + file("--target", "text") + file("--test-source", "text") + file("--test-target", "text");
+  const std::string run = "lab compare --only 'luong dot' --subwords word --width 8 --updates 1 --threads 1 --json --quiet" + text;
+  const std::string pairs = file("--choose-source", "text") + file("--choose-target", "text");
+
+  const Outcome o = run_jumok(run + file("--gold", "gold") + file("--choose", "gold") + pairs);
+  ASSERT_EQ(o.status, 0) << o.err;
+  const std::string attention = nlohmann::json::parse(o.out)["mechanisms"][0]["attention"];
+  EXPECT_TRUE(attention == "input" || attention == "output") << attention;
+
+  EXPECT_EQ(run_jumok(run + file("--choose", "gold") + pairs).status, 2);
+  EXPECT_EQ(run_jumok(run + file("--gold", "gold") + file("--choose", "gold")).status, 2);
+  EXPECT_EQ(run_jumok(run + file("--gold", "gold") + pairs).status, 2);
+  const Outcome uneven = run_jumok(run + file("--gold", "gold") + file("--choose", "short") + pairs);
+  EXPECT_EQ(uneven.status, 1);
+  EXPECT_NE(uneven.err.find("short"), std::string::npos) << uneven.err;
+}
+
 TEST(Lab, OptionsOfTasksAndOfOwnTextAreNotIgnored) {
   const std::string text = " --source a --target b --test-source c --test-target d";
   for (const char* option : {"compare --task dates", "compare --pairs 5", "bottleneck --lengths 5", "bottleneck --test-pairs 3"}) {

@@ -75,12 +75,12 @@ TEST(TrainingGround, ATrainingByTimeKeepsFewCheckpointsAndPoints) {
 }
 
 TEST(Compare, EveryMechanismOfTheTableIsThere) {
-  EXPECT_EQ(all_mechanisms(10).size(), 13u);
+  EXPECT_EQ(all_mechanisms(10).size(), 16u);
   EXPECT_THROW(choose_mechanisms({"luong"}, 10), Error);
   CompareOptions o;
   make_small(o);
   const CompareResult r = run_compare(o);
-  ASSERT_EQ(r.rows.size(), 13u);
+  ASSERT_EQ(r.rows.size(), 16u);
   for (const CompareRow& row : r.rows) {
     const std::string& name = row.trained.contender.name;
     const bool attends = !name.starts_with("none");
@@ -88,7 +88,9 @@ TEST(Compare, EveryMechanismOfTheTableIsThere) {
     EXPECT_GT(row.quality.loss, 0) << name;
     EXPECT_EQ(row.picture.weights.empty(), !attends) << name;
     EXPECT_EQ(std::isnan(row.quality.aer), !attends) << name;
+    EXPECT_EQ(row.quality.attention_name.empty(), !attends) << name;
   }
+  EXPECT_TRUE(r.rows.back().quality.attention_name.starts_with("layer ")) << r.rows.back().quality.attention_name;
   const std::string html = lab_page(report_of(r));
   EXPECT_NE(html.find("local-p"), std::string::npos);
   EXPECT_TRUE(to_json(r)["mechanisms"][0]["aer"].is_null());
@@ -110,6 +112,38 @@ TEST(TrainingGround, OutputsMayBeAsLongAsTheReferences) {
   const TrainingGround ground(text, budget, run);
   const Quality q = judge(ground.train({"input feeding", "rnn-luong-dot", {}}, 0, 1).model, text, 1);
   EXPECT_GT(std::count(q.outputs[0].begin(), q.outputs[0].end(), 'a'), 12);
+}
+
+// Of two layers and two heads at two steps the one that links the chosen-on pairs best is judged, and no test pair has a say in it.
+TEST(Compare, TheAttentionThatIsJudgedIsTheBestOfOtherPairs) {
+  LabText text = task_text({Task::kReverse, 3, 6, 1, false}, 400, 40);
+  ASSERT_EQ(text.choice.links.size(), 200u);
+  LabRun run;
+  run.threads = 1;
+  TrainingBudget budget;
+  budget.updates = 60;
+  budget.batch_tokens = 256;
+  budget.width = 16;
+  budget.settings = {"train.rate=0.01", "decoder.layers=2", "encoder.layers=1", "attention.heads=2"};
+  const TrainingGround ground(text, budget, run);
+  const std::filesystem::path model = ground.train({"transformer", "transformer-tiny", {}}, 0, 1).model;
+  const Quality chosen = judge(model, text, 1);
+
+  const Aligner aligner(model, {1, {}});
+  TrialOptions trial;
+  trial.judged = text.judged;
+  const AttentionChoice best =
+      best_trial(aligner.try_attentions(text.choice.source, text.choice.target, text.choice.links, trial)).attention;
+  AlignOptions options;
+  options.attention = best;
+  std::vector<std::vector<AlignmentLink>> links;
+  for (const Alignment& a : aligner.align(text.test_source, text.test_target, options)) links.push_back(a.links);
+  EXPECT_EQ(chosen.aer, alignment_error_rate(links, text.gold, text.judged).error_rate);
+  EXPECT_EQ(chosen.attention, best);
+  EXPECT_NE(chosen.attention_name.find(best.step == AttentionStep::kInput ? "input" : "output"), std::string::npos);
+
+  text.choice = {};
+  EXPECT_EQ(judge(model, text, 1).attention_name, "layer 0, mean, output");  // the default: the last layer but one
 }
 
 // A setting has the last word: what is told is what was trained, and can be trained again.

@@ -72,6 +72,8 @@ std::string to_json(const AlignmentScore& score) {
 int evaluate_text(const EvaluateOptions& options) {
   const auto references = read_lines(options.reference, warn);
   const auto hypotheses = read_hypothesis(options);
+  check(!hypotheses.empty() || !references.empty(), "{} and {}: expected at least one line, found none", name_of_hypothesis(options),
+        options.reference);
   check(hypotheses.size() == references.size(), "{} and {}: expected as many lines in both, found {} hypotheses and {} references",
         name_of_hypothesis(options), options.reference, hypotheses.size(), references.size());
   const auto bleu_score = bleu(hypotheses, references, options.metric);

@@ -11,7 +11,7 @@
 namespace jumok {
 namespace {
 
-constexpr int kBarCells = 24;
+constexpr int kMostBarCells = 24, kFewestBarCells = 8;
 constexpr char kBack[] = "\r\x1b[K";  // to the start of the line, and erase it
 
 bool is_terminal(std::FILE* stream) {
@@ -83,6 +83,17 @@ std::string_view fit_cells(std::string_view text, int cells) {
   return text.substr(0, end);
 }
 
+int cells_of(std::string_view text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string_view fit_parts(std::string_view text, int cells) {
+  for (size_t end = text.size(); end != std::string_view::npos && end > 0; end = text.rfind("  ", end - 1)) {
+    if (cells_of(text.substr(0, end)) <= cells) return text.substr(0, end);
+  }
+  return fit_cells(text, cells);
+}
+
 Progress::Progress(ProgressOptions options)
     : options_(std::move(options)), terminal_(is_terminal(options_.stream)), next_(terminal_ ? 0 : options_.line_seconds) {}
 
@@ -90,6 +101,9 @@ Progress::~Progress() {
   std::lock_guard lock(mutex_);
   clear();
 }
+
+// One cell is left free: writing into the last one makes some terminals wrap.
+int Progress::width() const { return terminal_width(options_.stream) - 1; }
 
 double Progress::seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
 
@@ -117,10 +131,14 @@ void Progress::update(double done, std::string_view text) {
   const double now = seconds();
   if (options_.quiet || now < next_) return;
   next_ = now + (terminal_ ? options_.bar_seconds : std::max(options_.line_seconds, now / 10));
+  std::string rest = figures(done);
+  append(rest, text);
   std::string line = options_.label;
-  if (terminal_ && options_.total > 0) append(line, progress_bar(done / options_.total, kBarCells));
-  append(line, figures(done));
-  append(line, text);
+  if (terminal_ && options_.total > 0) {
+    const int left = width() - cells_of(options_.label) - cells_of(rest) - 6;  // the bar's two ends and two gaps of two cells
+    append(line, progress_bar(done / options_.total, std::clamp(left, kFewestBarCells, kMostBarCells)));
+  }
+  append(line, rest);
   draw(line);
 }
 
@@ -147,8 +165,7 @@ void Progress::finish(double done, std::string_view text) {
 
 void Progress::draw(std::string_view line) {
   if (terminal_) {
-    // One cell is left free: writing into the last one makes some terminals wrap.
-    shown_ = fit_cells(line, terminal_width(options_.stream) - 1);
+    shown_ = fit_parts(line, width());
     put(options_.stream, kBack + shown_);
   } else {
     put(options_.stream, std::string(line) + "\n");

@@ -74,7 +74,7 @@ void show(Progress& bar, const TrainProgress& p) {
     bar.note(fmt::format("update {}: validation loss {:.3f}, {}{}", p.update, p.valid_loss, quality, p.is_best ? ", best so far" : ""));
   }
   bar.update(p.fraction,
-             fmt::format("epoch {:.2f}  update {}  loss {:.3f}  {} tokens/s", p.epoch, p.update, p.loss, format_rate(p.tokens_per_second)));
+             fmt::format("loss {:.3f}  {} tokens/s  update {}  epoch {:.2f}", p.loss, format_rate(p.tokens_per_second), p.update, p.epoch));
 }
 
 int run(Options o) {
@@ -203,7 +203,7 @@ void add_run_options(CLI::App& sub, Options& o) {
   sub.add_option("--seed", t.seed, "Seed of first values, order and dropout")->check(seed_value())->type_name("N");
   sub.add_option("--threads", t.threads, "Threads; 0: one a core. The result does not depend on it")->check(whole(0, 4096))->type_name("N");
   sub.add_flag("--resume", t.resume, "Go on with the run in --model, with its stored options; texts that have moved are named anew");
-  sub.add_flag("--overwrite", t.overwrite, "Replace a model that is there");
+  sub.add_flag("--overwrite", t.overwrite, "Replace a model that is there; it stays in DIR/replaced until the new run has one");
   sub.add_option("--log-json", t.log_json, "Append progress as JSON lines to this file too, not only to training.jsonl of the model")
       ->type_name("FILE");
   sub.add_flag("--quiet", o.quiet, "No progress display");

@@ -45,9 +45,11 @@ struct TrainOptions {
   uint64_t seed = 1;
   int threads = 0;  // 0: one a core
   // Goes on with the run in `model`: its settings and seed, and its texts unless others are named above (they have moved; changed data is
-  // refused). From here come the limits (if any), threads, callbacks.
+  // refused). From here come the limits (if any is given, none of the stored ones counts), threads, callbacks.
   bool resume = false;
-  bool overwrite = false;          // removes the model and checkpoint that are there
+  // Takes the folder of a model that is there. It stays whole in its folder `replaced` until the new run has a model: the best of a
+  // validation, or the one at its end; its checkpoint goes at once.
+  bool overwrite = false;
   std::filesystem::path log_json;  // the events of training.jsonl also go to this file; empty: not
 
   // Called once, when the texts are read and the vocabulary is there, before the first file is written: a run given up until then leaves

@@ -248,8 +248,9 @@ void make_folder(const fs::path& path) {
 
 void check_folder_place(const fs::path& path) {
   std::error_code error;
-  fs::path there = fs::absolute(path, error).lexically_normal();
+  fs::path there = fs::absolute(path, error).lexically_normal(), missing;
   while (fs::status(there, error).type() == fs::file_type::not_found && there.has_relative_path()) {
+    missing = there;
     there = there.has_filename() ? there.parent_path() : there.parent_path().parent_path();
   }
   if (!fs::is_directory(there, error)) {
@@ -258,6 +259,11 @@ void check_folder_place(const fs::path& path) {
   if (::access(there.c_str(), W_OK | X_OK) != 0) {
     fail("{}: expected a folder that can be written: {}: {}", path.string(), there.string(), reason());
   }
+  // Rights are not all that it may want: none can be made under /proc.
+  if (missing.empty()) return;
+  const bool made = fs::create_directory(missing, error);
+  if (error) fail("{}: expected a folder that can be made: {}", path.string(), error.message());
+  if (made) fs::remove(missing, error);
 }
 
 FolderLock::~FolderLock() {

@@ -39,6 +39,7 @@ std::string language_of_place(const fs::path& path) {
 
 Catalogue read_catalogue(const fs::path& path) {
   const std::string bytes = read_file(path);
+  check(!bytes.empty(), "{}: expected a catalogue, found an empty file", path.string());
   return catalogue_name(path).ending == ".mo" ? read_mo(bytes, path.string()) : read_po(bytes, path.string());
 }
 

@@ -42,6 +42,7 @@ void read_tsv(const fs::path& file, TsvColumns columns, const PairSink& sink) {
     }
     sink(std::move(pair));
   }
+  check(number > 0, "{}: expected lines of SOURCE TAB TARGET, found an empty file", file.string());
 }
 
 void read_plain_pair(const fs::path& source, const fs::path& target, const PairSink& sink) {

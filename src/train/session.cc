@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "train/replaced_model.h"
 
 namespace jumok {
 namespace fs = std::filesystem;
@@ -75,15 +76,19 @@ void store_texts(const TrainOptions& o, bool pairs, Json& j) {
   }
 }
 
+void store_limits(const TrainOptions& o, Json& j) {
+  j["max_seconds"] = o.max_seconds;
+  j["max_epochs"] = o.max_epochs;
+  j["max_updates"] = o.max_updates;
+}
+
 // What --resume needs to go on from the model folder alone.
 Json stored_options(const TrainOptions& o, Configs& configs) {
   Json j;
   j["preset"] = o.preset;
   store_texts(o, configs.pairs(), j);
   j["seed"] = o.seed;
-  j["max_seconds"] = o.max_seconds;
-  j["max_epochs"] = o.max_epochs;
-  j["max_updates"] = o.max_updates;
+  store_limits(o, j);
   j["settings"] = train_settings(configs.train, configs.model.architecture).to_json();
   return j;
 }
@@ -95,7 +100,7 @@ bool take_texts(const Json& j, const TextFields& fields, TrainOptions& o) {
   return true;
 }
 
-// The stored options; limits and texts given now replace the stored ones.
+// The stored options; texts given now replace the stored ones, and any limit given now all of the stored limits.
 void take_stored(Session& session, const std::string& where) {
   TrainOptions& o = session.options;
   const Json& j = session.stored;
@@ -114,17 +119,6 @@ void take_stored(Session& session, const std::string& where) {
     o.max_updates = j.at("max_updates");
   }
   train_settings(session.configs.train, session.configs.model.architecture).from_json(j.at("settings"), where + ": training.settings");
-}
-
-// What an earlier run left: its parameters must not pass for the new model's, nor its checkpoint be resumed with the new settings. The
-// config goes first: without it the rest is no model.
-void remove_old_run(const fs::path& model) {
-  for (const char* name :
-       {"config.json", "model.safetensors", "checkpoint/state.safetensors", "training.html", "joint.spm", "source.spm", "target.spm"}) {
-    std::error_code error;
-    fs::remove(model / name, error);
-    check(!error, "{}: cannot be removed: {}", (model / name).string(), error.message());
-  }
 }
 
 }  // namespace
@@ -222,10 +216,11 @@ void write_session(Session& session, const SubwordPair& subwords) {
   if (o.resume) {
     const Json before = session.stored;
     store_texts(o, session.configs.pairs(), session.stored);
+    store_limits(o, session.stored);
     if (session.stored == before) return;
   } else {
     check_unused(o);  // still: another training may have ended there since
-    remove_old_run(o.model);
+    set_aside_model(o.model);
     session.stored = stored_options(o, session.configs);
   }
   write_config(o.model, session.configs.model, subwords, session.stored);

@@ -42,8 +42,8 @@ struct Session {
 Session fresh_session(const TrainOptions& options);
 Session resumed_session(const TrainOptions& options);
 
-// The model folder says what the run is: of a fresh run everything, after what an earlier run left is gone; where a resumed one found its
-// texts in another place, the folder learns it for the next time.
+// The model folder says what the run is: of a fresh run everything, after what an earlier run left is out of the way; of a resumed one the
+// limits and the places of its texts, where they are others now: the next time goes on with these.
 void write_session(Session& session, const SubwordPair& subwords);
 
 }  // namespace jumok

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "train/replaced_model.h"
 
 namespace jumok {
 namespace fs = std::filesystem;
@@ -170,6 +171,7 @@ void Trainer::validate_now() {
     at_.best_update = state_.updates;
     at_.validations_without_best = 0;
     keep_model(candidate);
+    forget_replaced_model(in_.options.model);
   } else {
     ++at_.validations_without_best;
   }
@@ -222,6 +224,7 @@ void Trainer::finish() {
   if (in_.validation == nullptr || at_.best_update < 0) {
     const std::vector<float> mean = stopped ? std::vector<float>() : snapshots_->mean();
     keep_model(mean.empty() ? state_.parameters : mean);
+    if (!stopped) forget_replaced_model(in_.options.model);
   }
   save();
 }

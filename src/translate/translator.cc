@@ -179,8 +179,10 @@ void Translator::Inside::add_alignments(Request& r) const {
     const SymbolWeights weights =
         mean_over_heads(forced.maps.front(), 0, static_cast<int>(pair.target.size()) + 1, static_cast<int>(pair.source.size()) + 1);
     t.alignment = word_alignment(weights, r.encoded[k].word, decoded.word, r.lines[r.asked[k]], t.text);
-    t.alignment.layer = options.only;
   });
+  for (auto& list : r.results) {
+    for (Translation& t : list) t.alignment.layer = options.only;  // of blank lines too
+  }
 }
 
 // In warnings the lines are called "source line 3", "target line 3".

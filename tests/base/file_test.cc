@@ -242,6 +242,7 @@ TEST_F(File, ImpossiblePlacesAreKnownBeforehandAndNothingIsMade) {
   EXPECT_NE(error_of(at("file"), [&] { check_folder_place(at("file")); }), "");
   EXPECT_NE(error_of(at("file/a/b"), [&] { check_folder_place(at("file/a/b")); }), "");
   EXPECT_NE(error_of(at("none/new"), [&] { check_file_place(at("none/new")); }), "");
+  EXPECT_NE(error_of("/proc/x", [&] { check_folder_place("/proc/x"); }), "");  // nothing can be made there, whatever the rights
   EXPECT_EQ(error_of(folder_, [&] { check_file_place(folder_); }), "expected a file name, found a directory");
   if (::geteuid() == 0) return;  // may write anywhere
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);

@@ -60,6 +60,13 @@ TEST_F(Evaluate, UnequalLineCountsFailWithBothCounts) {
   EXPECT_NE(found.err.find("3 hypotheses and 2 references"), std::string::npos) << found.err;
 }
 
+TEST_F(Evaluate, EmptyFilesAreNamed) {
+  const Outcome found = run_jumok("evaluate --reference " + file("none", "") + " --hypothesis " + file("nothing", ""));
+  EXPECT_EQ(found.status, 1);
+  for (const char* name : {"/none", "/nothing", "expected at least one line"})
+    EXPECT_NE(found.err.find(name), std::string::npos) << found.err;
+}
+
 TEST_F(Evaluate, ShortSentencesAreZeroAndTheReasonIsOnStandardError) {
   const auto abc = file("abc", "a b c\n");
   const Outcome found = run_jumok("evaluate --reference " + abc + " --hypothesis " + abc);

@@ -49,6 +49,17 @@ TEST(ProgressText, CuttingNeverSplitsACharacter) {
   EXPECT_EQ(fit_cells("abc", 0), "");
 }
 
+TEST(ProgressText, ALineGivesUpWholePartsAtItsEnd) {
+  EXPECT_EQ(fit_parts("one  two words  three", 30), "one  two words  three");
+  EXPECT_EQ(fit_parts("one  two words  three", 20), "one  two words");
+  EXPECT_EQ(fit_parts("one  two words  three", 15), "one  two words");
+  EXPECT_EQ(fit_parts("one  two words  three", 14), "one  two words");
+  EXPECT_EQ(fit_parts("one  two words  three", 13), "one");
+  EXPECT_EQ(fit_parts("one  two words  three", 4), "one");
+  EXPECT_EQ(fit_parts("one  two words  three", 2), "on");
+  EXPECT_EQ(cells_of("주목 ▏"), 4);
+}
+
 std::string read_all(int descriptor) {
   std::string text;
   char buffer[4096];
@@ -98,12 +109,11 @@ TEST(Progress, WorkOfUnknownAmountShowsCountAndRateWithoutPercent) {
 }
 
 TEST(Progress, ResumedWorkDoesNotCountForTheRate) {
-  const std::string text =
-      plain_output({.label = "train", .total = 2000000, .unit = "updates", .line_seconds = 0}, [](auto& options) {
-        Progress progress(options);
-        progress.resume(1000000);
-        progress.update(1000000);
-      });
+  const std::string text = plain_output({.label = "train", .total = 2000000, .unit = "updates", .line_seconds = 0}, [](auto& options) {
+    Progress progress(options);
+    progress.resume(1000000);
+    progress.update(1000000);
+  });
   EXPECT_EQ(text, "train   50%  1.00M/2.00M updates\n");
 }
 
@@ -118,23 +128,48 @@ TEST(Progress, QuietShowsNotesOnly) {
   EXPECT_EQ(text, "a warning\n");
 }
 
-TEST(Progress, OnATerminalTheBarStaysOnOneLineAndIsTakenBackForNotesAndAtTheEnd) {
+const std::string kBack = "\r\x1b[K";
+
+// What `use` writes through a Progress to a terminal of so many cells.
+template <typename Use>
+std::string terminal_output(int cells, ProgressOptions options, const Use& use) {
   ::setenv("TERM", "xterm", 1);
-  winsize size{.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+  winsize size{.ws_row = 24, .ws_col = static_cast<unsigned short>(cells), .ws_xpixel = 0, .ws_ypixel = 0};
   int leader, follower;
-  ASSERT_EQ(::openpty(&leader, &follower, nullptr, nullptr, &size), 0);
-  ProgressOptions options{.label = "train", .total = 8, .unit = "updates", .bar_seconds = 0, .stream = ::fdopen(follower, "w")};
+  EXPECT_EQ(::openpty(&leader, &follower, nullptr, nullptr, &size), 0);
+  options.bar_seconds = 0;
+  options.stream = ::fdopen(follower, "w");
   {
     Progress progress(options);
-    progress.update(4, "a text too long for what is left of forty cells");
-    progress.note("warning");
+    use(progress);
   }
   ::fcntl(leader, F_SETFL, O_NONBLOCK);
-  const std::string text = read_all(leader);
+  std::string text = read_all(leader);
   std::fclose(options.stream);
   ::close(leader);
-  const std::string back = "\r\x1b[K", bar = back + "train  ▕████████████            ▏   50%";  // 39 of 40 cells
-  EXPECT_EQ(text, bar + back + "warning\r\n" + bar + back) << text;
+  return text;
+}
+
+TEST(Progress, OnATerminalTheBarStaysOnOneLineAndIsTakenBackForNotesAndAtTheEnd) {
+  const std::string text = terminal_output(40, {.label = "train", .total = 8, .unit = "updates"}, [](Progress& progress) {
+    progress.update(4, "a text too long for what is left of forty cells");
+    progress.note("warning");
+  });
+  const std::string bar = kBack + "train  ▕████    ▏   50%  4/8 updates";  // the rate would go over the 39th of 40 cells
+  EXPECT_EQ(text, bar + kBack + "warning\r\n" + bar + kBack) << text;
+}
+
+// What a training shows: the bar gives way to the figures, and of these the last to go are loss and rate.
+TEST(Progress, EightyCellsHoldShareTimeLossAndRate) {
+  for (const int cells : {80, 132}) {
+    const std::string text = terminal_output(cells, {.label = "train", .total = 1}, [](Progress& progress) {
+      progress.update(0.25, "loss 12.119  4.06k tokens/s  update 123456  epoch 12.11");
+    });
+    EXPECT_NE(text.find(" 25%"), std::string::npos) << text;
+    EXPECT_NE(text.find("0:00 left  loss 12.119  4.06k tokens/s"), std::string::npos) << text;
+    EXPECT_EQ(text.find("epoch 12.11") != std::string::npos, cells == 132) << text;
+    EXPECT_NE(text.find(cells == 80 ? "▕██" : "▕██████  "), std::string::npos) << text;
+  }
 }
 
 }  // namespace

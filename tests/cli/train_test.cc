@@ -106,6 +106,21 @@ TEST_F(TrainCommand, ALogOnAFullDiskEndsTheRunWithTheSystemsReason) {
   EXPECT_NE(o.err.find("jumok: /dev/full: cannot be written: No space left on device\n"), std::string::npos) << o.err;
 }
 
+// A disk that is full when a checkpoint is written (here: a limit on the size of files, which the system enforces in the same place): one
+// line says so, and the last whole state is there to go on from.
+TEST_F(TrainCommand, ACheckpointThatFindsNoRoomLeavesTheLastOneWhole) {
+  ASSERT_EQ(run_jumok("train" + texts() + tiny() + " --set model.width=64 --max-updates 4").status, 0);
+  const std::string sums = "cd " + path("m") + " && sha256sum model.safetensors checkpoint/state.safetensors";
+  const std::string before = run_shell(sums).out;
+  ASSERT_EQ(std::count(before.begin(), before.end(), '\n'), 2);
+  const Outcome o = run_shell("trap '' XFSZ; ulimit -f 600; \"$JUMOK_CLI\" train --resume --max-epochs 2 --quiet --model " + path("m"));
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("state.safetensors: cannot be written: File too large\n"), std::string::npos) << o.err;
+  EXPECT_EQ(run_shell(sums).out.substr(before.find('\n')), before.substr(before.find('\n')));
+  const Outcome more = run_jumok("train --resume --max-updates 6 --model " + path("m"));
+  EXPECT_EQ(more.status, 0) << more.err;
+}
+
 // Learning a vocabulary takes minutes where text is plenty, and nothing of it is kept: there is nothing to wait for.
 TEST_F(TrainCommand, ASignalDuringTheVocabularysTrainingEndsItAtOnceAndLeavesNothing) {
   {

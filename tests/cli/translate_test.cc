@@ -99,6 +99,24 @@ TEST_F(TranslateCommand, NulAndBadUtf8KeepTheLineCountAndGiveOneWarning) {
   EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
 }
 
+// The names of the control symbols are text like other text: no line ends there, and none goes missing.
+TEST_F(TranslateCommand, ControlSymbolsWrittenOutAreText) {
+  const Outcome o = translate("1 </s> 2\n<s>\n1 2\n");
+  EXPECT_EQ(o.status, 0);
+  ASSERT_EQ(std::count(o.out.begin(), o.out.end(), '\n'), 3) << o.out;
+  EXPECT_NE(o.out.substr(0, o.out.find('\n')), text("1\n").substr(0, 1)) << "the end symbol's name ended the source";
+  EXPECT_TRUE(o.out.ends_with("\n2 1\n")) << o.out;
+}
+
+// JSON has no NUL: in text it is U+FFFD, as everywhere.
+TEST_F(TranslateCommand, NoNulGetsIntoJson) {
+  const Outcome o = translate(std::string("1 \0 2\n", 6), "--alignments json");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_EQ(o.out.find('\0'), std::string::npos);
+  const auto json = nlohmann::json::parse(o.out.substr(o.out.find("||| ") + 4));
+  EXPECT_EQ(json.at("source")[1], "\uFFFD") << o.out;
+}
+
 TEST_F(TranslateCommand, LinesBeyondTheLastPositionAreCutAndSaid) {
   const auto digits = [](int count) {
     std::string line = "1";
@@ -156,6 +174,8 @@ TEST_F(TranslateCommand, AlignmentsAreAppendedOrGoToAFile) {
   EXPECT_EQ(json.at("target"), (std::vector<std::string>{"3", "2", "1"}));
   EXPECT_EQ(json.at("links"), nlohmann::json::parse("[[0, 2], [1, 1], [2, 0]]"));
   EXPECT_EQ(json.at("layer"), "decoder.layers.1.cross_attention");
+  const std::string blank = text("\n1\n", "--alignments json --alignment-layer 1");
+  EXPECT_NE(blank.substr(0, blank.find('\n')).find("\"layer\": \"decoder.layers.1.cross_attention\""), std::string::npos) << blank;
   ASSERT_EQ(json.at("weights").size(), 3u);
   EXPECT_GT(json["weights"][0][2].get<double>(), 0.5);
 }

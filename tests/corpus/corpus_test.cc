@@ -119,6 +119,24 @@ TEST_F(CorpusTest, CatalogueMessagesArePairedAndCounted) {
   EXPECT_TRUE(seen);
 }
 
+// The singular goes with the first form, the plural with the last: of three forms the middle one ("2 to 4") is neither.
+TEST_F(CorpusTest, PluralFormsArePairedBySense) {
+  const auto pairs_of = [&](const std::string& language, const std::string& forms) {
+    const std::string header = "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\\n\"\n\n";
+    const fs::path file = put(language + "/po/" + language + ".po", header + "msgid \"one file\"\nmsgid_plural \"many files\"\n" + forms);
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const TextPair& p : gather([&](const PairSink& sink) { read_catalogues(file.parent_path(), "en", language, sink); }))
+      pairs.emplace_back(p.source, p.target);
+    return pairs;
+  };
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(pairs_of("ko", "msgstr[0] \"파일\"\n"), (Pairs{{"many files", "파일"}}));
+  EXPECT_EQ(pairs_of("de", "msgstr[0] \"eine Datei\"\nmsgstr[1] \"viele Dateien\"\n"),
+            (Pairs{{"one file", "eine Datei"}, {"many files", "viele Dateien"}}));
+  EXPECT_EQ(pairs_of("cs", "msgstr[0] \"soubor\"\nmsgstr[1] \"soubory\"\nmsgstr[2] \"souborů\"\n"),
+            (Pairs{{"one file", "soubor"}, {"many files", "souborů"}}));
+}
+
 TEST_F(CorpusTest, CataloguesOfTwoLanguagesAreJoinedOnContextAndMessage) {
   const std::string header = "msgid \"\"\nmsgstr \"Language: ";
   const auto entry = [](const std::string& context, const std::string& text) {
@@ -177,6 +195,11 @@ TEST_F(CorpusTest, UnusableSourcesAreRefusedInOneLine) {
   EXPECT_NE(error_of([&] { build_corpus({.to = "ko", .catalogues = {folder_}}); }).find("found none"), std::string::npos);
   const std::string nothing = error_of([&] { build_corpus({.to = "ko", .tsv = {file}}); });
   EXPECT_NE(nothing.find("not translated"), std::string::npos) << nothing;
+  const std::string empty = error_of([&] { build_corpus({.to = "ko", .tsv = {put("b.tsv", "one\t하나\n"), put("empty.tsv", "")}}); });
+  EXPECT_NE(empty.find("empty.tsv: expected lines of SOURCE TAB TARGET, found an empty file"), std::string::npos) << empty;
+  put("empty/po/ko.po", "");
+  EXPECT_NE(error_of([&] { build_corpus({.to = "ko", .catalogues = {folder_ / "empty"}}); }).find("ko.po: expected a catalogue"),
+            std::string::npos);
   put("bad/ko/LC_MESSAGES/a.mo", "damaged");
   EXPECT_NE(error_of([&] { build_corpus({.to = "ko", .catalogues = {folder_ / "bad"}}); }).find("a.mo"), std::string::npos);
 }

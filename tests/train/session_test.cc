@@ -200,6 +200,48 @@ TEST_F(Session, OverwritingLeavesNothingOfTheOldRunToBeTakenForTheNew) {
   EXPECT_FALSE(old_files);
 }
 
+// Killed, or out of disk, before it has a model of its own, a run that overwrites another has cost nothing.
+TEST_F(Session, TheModelThatIsReplacedStaysUntilThereIsANewOne) {
+  TrainOptions o = options("m");
+  train(o);
+  const std::string old_model = read_file(o.model / "model.safetensors"), old_config = read_file(o.model / "config.json");
+  o.overwrite = true;
+  o.seed = 7;
+  o.source_subwords = o.model / "joint.spm";  // of the folder that is emptied: it was read before
+  const auto expect_kept = [&] {
+    EXPECT_EQ(read_file(o.model / "replaced/model.safetensors"), old_model);
+    EXPECT_EQ(read_file(o.model / "replaced/config.json"), old_config);
+    EXPECT_EQ(load_model(o.model / "replaced").config.width, 8);
+  };
+  TrainOptions ended = o;
+  ended.progress = [&](const TrainProgress& p) {
+    if (p.update == 1) expect_kept();
+    throw std::runtime_error("ended");
+  };
+  EXPECT_THROW(train(ended), std::runtime_error);
+  expect_kept();  // what a stopped run saves is no model to replace one with
+
+  o.source_subwords.clear();
+  train(o);
+  EXPECT_FALSE(fs::exists(o.model / "replaced"));
+  EXPECT_NE(read_file(o.model / "model.safetensors"), old_model);
+}
+
+// "Go on with: jumok train --resume" must do so, whatever limits the last session had.
+TEST_F(Session, LimitsGivenAnewAreThoseOfTheNextTimeToo) {
+  TrainOptions o = options("m");
+  train(o);  // 4 updates
+  TrainOptions more = resumed(o.model, 9);
+  more.progress = [](const TrainProgress& p) {
+    if (p.update == 5) throw std::runtime_error("stopped");
+  };
+  EXPECT_THROW(train(more), std::runtime_error);
+  EXPECT_EQ(train(resumed(o.model, 0)).updates, 9);
+  TrainOptions epochs = resumed(o.model, 0);
+  epochs.max_epochs = 1;  // in the place of the updates, which are done
+  EXPECT_EQ(train(epochs).end, TrainEnd::kEpochs);
+}
+
 TEST_F(Session, ARunWithoutAUsablePairLeavesNoModel) {
   TrainOptions o = options("m");
   o.settings.push_back("train.max-length=1");

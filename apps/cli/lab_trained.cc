@@ -53,6 +53,10 @@ void add_gold(CLI::App& sub, LabFiles& files) {
   target->needs(choose);
 }
 
+void add_only(CLI::App& sub, std::vector<std::string>& names) {
+  sub.add_option("--only", names, "Mechanism to train, such as 'luong general'; repeatable (default: all)")->type_name("NAME");
+}
+
 // A task by its name.
 void add_task(CLI::App& sub, Task& task) {
   sub.add_option_function<std::string>(
@@ -99,18 +103,18 @@ void refuse_plan(const CLI::App& sub) {
 constexpr const char* kUpdatesHelp = "Updates of each model";
 
 void add_compare(CLI::App& lab, Command& command) {
-  add_experiment<CompareOptions, CompareResult>(
-      lab, command, "compare", "Every mechanism trained on the same text for the same budget", run_compare,
-      [](CLI::App& sub, CompareOptions& o) {
-        sub.add_option("--only", o.only, "Mechanism to train, such as 'luong dot'; repeatable (default: all)")->type_name("NAME");
-        add_plan(sub, o, 1, kUpdatesHelp, "10 times the updates, width 256");
-      });
+  add_experiment<CompareOptions, CompareResult>(lab, command, "compare", "Every mechanism trained on the same text for the same budget",
+                                                run_compare, [](CLI::App& sub, CompareOptions& o) {
+                                                  add_only(sub, o.only);
+                                                  add_plan(sub, o, 1, kUpdatesHelp, "10 times the updates, width 256");
+                                                });
 }
 
 void add_bottleneck(CLI::App& lab, Command& command) {
   add_experiment<BottleneckOptions, BottleneckResult>(
       lab, command, "bottleneck", "Quality against the length of the source, with attention and without", run_bottleneck,
       [](CLI::App& sub, BottleneckOptions& o) {
+        add_only(sub, o.only);
         sub.add_option("--lengths", o.lengths, "Lengths of copy and reverse, comma-separated")->delimiter(',')->check(whole(1, 1000));
         add_files(sub, o);
         sub.add_option("--bins", o.bins,

@@ -153,7 +153,7 @@ void check_options(const BottleneckOptions& o) {
         "bottleneck: expected lengths of 1 or more");
   check(std::adjacent_find(o.bins.begin(), o.bins.end(), std::greater_equal<>()) == o.bins.end(),
         "bottleneck: expected ranges that rise, found {}", fmt::join(o.bins, ","));
-  check_contenders(bottleneck_contenders(), o.budget());
+  check_contenders(choose_contenders(bottleneck_contenders(), o.only), o.budget());
 }
 
 BottleneckResult run_bottleneck(const BottleneckOptions& o) {
@@ -169,7 +169,7 @@ BottleneckResult run_bottleneck(const BottleneckOptions& o) {
   for (const auto& range : ranges) longest = std::max(longest, range.second);
   const TrainingBudget budget = budget_of(o, o.files.given() ? 0 : longest);
   BottleneckResult r{o.files.given(), budget.width, {}};
-  const std::vector<Contender> contenders = bottleneck_contenders();
+  const std::vector<Contender> contenders = choose_contenders(bottleneck_contenders(), o.only);
   const double share = 1.0 / static_cast<double>(contenders.size() * texts.size());
   double begin = 0;
   for (const LabText& text : texts) {

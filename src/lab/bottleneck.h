@@ -16,6 +16,7 @@ struct BottleneckOptions : TrainingPlan {
   std::vector<int> lengths = {5, 10, 15, 20, 30};  // of the tests; training draws lengths up to the greatest
   // Of own text: source words up to each, and what is longer; empty: five ranges with about as many test lines each.
   std::vector<int> bins;
+  std::vector<std::string> only;  // names of mechanisms; empty: all
 
   void full_budget() { TrainingPlan::full_budget(), lengths = {5, 10, 20, 30, 40, 60, 80, 100}; }
 };

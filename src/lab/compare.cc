@@ -20,7 +20,7 @@ size_t example_of(const LabText& text) {
 }
 
 // The paper's D = 10 would cover the whole of a task's short sentences.
-std::vector<Contender> compared(const CompareOptions& o) { return choose_mechanisms(o.only, o.files.given() ? 10 : 3); }
+std::vector<Contender> compared(const CompareOptions& o) { return choose_contenders(all_mechanisms(o.files.given() ? 10 : 3), o.only); }
 
 }  // namespace
 
@@ -47,22 +47,6 @@ std::vector<Contender> all_mechanisms(int half_width) {
       {"transformer dot", "transformer-tiny", {"cross-attention.score=dot"}},
       {"transformer general", "transformer-tiny", {"cross-attention.score=general"}},
   };
-}
-
-std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names, int half_width) {
-  const std::vector<Contender> all = all_mechanisms(half_width);
-  if (names.empty()) return all;
-  std::vector<Contender> chosen;
-  for (const std::string& name : names) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Contender& c) { return c.name == name; });
-    if (found == all.end()) {
-      std::vector<std::string> known;
-      for (const Contender& c : all) known.push_back('"' + c.name + '"');
-      fail("mechanism \"{}\": expected one of {}", name, fmt::join(known, ", "));
-    }
-    chosen.push_back(*found);
-  }
-  return chosen;
 }
 
 void check_options(const CompareOptions& o) {

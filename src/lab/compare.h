@@ -14,8 +14,6 @@ struct CompareOptions : TrainingPlan {
 
 // Every mechanism of the project as (preset, settings), in the order of the literature. half_width: D of the local windows.
 std::vector<Contender> all_mechanisms(int half_width);
-// Those named, all where none is; throws Error naming the valid ones.
-std::vector<Contender> choose_mechanisms(const std::vector<std::string>& names, int half_width);
 
 struct CompareRow {
   Trained trained;

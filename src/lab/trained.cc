@@ -94,6 +94,21 @@ void TrainingPlan::refuse_setting(std::string_view key, std::string_view instead
   }
 }
 
+std::vector<Contender> choose_contenders(const std::vector<Contender>& all, const std::vector<std::string>& names) {
+  if (names.empty()) return all;
+  std::vector<Contender> chosen;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Contender& c) { return c.name == name; });
+    if (found == all.end()) {
+      std::vector<std::string> known;
+      for (const Contender& c : all) known.push_back('"' + c.name + '"');
+      fail("mechanism \"{}\": expected one of {}", name, fmt::join(known, ", "));
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
+}
+
 void check_contenders(const std::vector<Contender>& contenders, const TrainingBudget& budget) {
   for (const Contender& c : contenders) {
     try {

@@ -17,6 +17,9 @@ struct Contender {
   std::vector<std::string> settings;
 };
 
+// Those of `all` that are named, all where none is; throws Error naming the valid ones.
+std::vector<Contender> choose_contenders(const std::vector<Contender>& all, const std::vector<std::string>& names);
+
 // The same for all that are compared, the learning rate too. Either limit ends a training, 0: not this one.
 struct TrainingBudget {
   int64_t updates = 300;

@@ -76,7 +76,7 @@ TEST(TrainingGround, ATrainingByTimeKeepsFewCheckpointsAndPoints) {
 
 TEST(Compare, EveryMechanismOfTheTableIsThere) {
   EXPECT_EQ(all_mechanisms(10).size(), 16u);
-  EXPECT_THROW(choose_mechanisms({"luong"}, 10), Error);
+  EXPECT_THROW(choose_contenders(all_mechanisms(10), {"luong"}), Error);
   CompareOptions o;
   make_small(o);
   const CompareResult r = run_compare(o);
@@ -313,6 +313,12 @@ TEST(Bottleneck, EveryMechanismAtEveryLength) {
     EXPECT_EQ(row.points[1].longest, 4);
   }
   EXPECT_NE(lab_text(report_of(r)).find("Symbols at their place"), std::string::npos);
+  o.only = {"transformer"};
+  const BottleneckResult one = run_bottleneck(o);
+  ASSERT_EQ(one.parts[0].rows.size(), 1u);
+  EXPECT_EQ(one.parts[0].rows[0].points[1].exact, r.parts[0].rows[3].points[1].exact);
+  o.only = {"luong dot"};
+  EXPECT_THROW(check_options(o), Error);
 }
 
 // At first values the linearised GRU keeps 1/2 + 1/4 a step, the LSTM σ(1) + 1/4, a plain layer of spectral radius 1 at most all; an

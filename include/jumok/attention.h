@@ -145,8 +145,9 @@ size_t backward_workspace(const Problem& problem, int threads = 1);
 //   e_ij = v_h · tanh(q_i + k_j)
 // for each head h, everything else as above: lengths (packed and padded), grouped heads, every field of `rules` and dropout, which
 // dropout_factors() describes. Of `problem` it takes f32 views and refuses `scale`. score [H, d_k] holds the vectors v_h, one after the
-// other. Memory is O(T·d + S·d): the T × S × d sums are formed in registers and again in the backward; tanh has an error of at most 5 ulp.
-// Keys that a mask or a bias blocks are not read; under either the queries are taken one by one. The workspace of `run` is not used: a few numbers a query are allocated for the call. Rows past a sentence's length, of what is
+// other. Memory is O(T·d + S·d), of additive_weights the result alone: the T × S × d sums are formed in registers and again in the
+// backward; tanh has an error of at most 5 ulp. Keys that a mask or a bias blocks are not read; under either the queries are taken one by
+// one. The workspace of `run` is not used: a few numbers a query are allocated for the call. Rows past a sentence's length, of what is
 // written, get 0 (lse: -inf).
 void additive_forward(const Problem& problem, const float* score, const Result& result, const Run& run = {});
 void additive_weights(const Problem& problem, const float* score, const View& result, const Run& run = {});

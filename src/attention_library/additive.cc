@@ -128,8 +128,9 @@ void backward_head(const Plan& plan, const float* score, const Gradient& g, floa
 
 }  // namespace
 
-void additive_forward(const Problem& problem, const float* score, const Result& result, const Run& run) {
+void additive_forward(const Problem& problem, const float* score, const Result& given, const Run& run) {
   const Plan plan(problem);
+  const Result result = anchored(given);
   check_additive(problem, plan, score, run);
   plan.check_query_view(result.out, plan.value_width, "out");
   if (result.lse.data) plan.check_query_view(result.lse, 1, "lse");
@@ -137,26 +138,26 @@ void additive_forward(const Problem& problem, const float* score, const Result& 
             [&](int64_t task, int) { forward_head(plan, score, result, task / plan.heads, task % plan.heads); });
 }
 
-void additive_weights(const Problem& problem, const float* score, const View& result, const Run& run) {
+void additive_weights(const Problem& problem, const float* score, const View& given, const Run& run) {
   const Plan plan(problem);
+  const View result = anchored(given);
   check_additive(problem, plan, score, run);
   plan.check_pair_view(result, "weights");
   run_tasks(plan.sentences * plan.heads, run.threads, [&](int64_t task, int) {
     const int64_t sentence = task / plan.heads, head = task % plan.heads;
     const OneHead one(plan, score, sentence, head);
-    std::vector<float> own(static_cast<size_t>(one.queries) * static_cast<size_t>(one.keys));
-    kernels::row_attention_weights(one.in, 0, 0, own.data());
     float* w = result.data + sentence * result.batch_stride + head * result.head_stride;
     for (int64_t i = 0; i < result.rows; ++i) {
-      float* row = w + i * result.row_stride;
-      std::fill_n(row, result.columns, 0.0f);
-      if (i < one.queries) std::copy_n(own.data() + i * one.keys, one.keys, row);
+      const int64_t from = i < one.queries ? one.keys : 0;
+      std::fill(w + i * result.row_stride + from, w + i * result.row_stride + result.columns, 0.0f);
     }
+    if (one.queries > 0) kernels::row_attention_weights(one.in, 0, 0, w, result.row_stride);
   });
 }
 
-void additive_backward(const Problem& problem, const float* score, const Gradient& g, float* dscore, const Run& run) {
+void additive_backward(const Problem& problem, const float* score, const Gradient& given, float* dscore, const Run& run) {
   const Plan plan(problem);
+  const Gradient g = anchored(given);
   check_additive(problem, plan, score, run);
   check_gradient(plan, g);
   check(dscore != nullptr || plan.key_width == 0, "additive attention: dscore: expected [H, d_k], found null");

@@ -8,7 +8,7 @@
 namespace jumok::attention {
 namespace {
 
-constexpr int64_t kFarthest = int64_t{1} << 58;
+constexpr int64_t kFarthest = int64_t{1} << 58;  // of an offset, so that kernels::kUnlimited is out of reach of every position
 
 void check_view(const ConstView& v, const char* name) {
   check(v.batch >= 0 && v.heads >= 0 && v.rows >= 0 && v.columns >= 0, "attention: {} has a negative size [{}, {}, {}, {}]", name, v.batch,
@@ -66,7 +66,7 @@ int64_t check_sequences(const Sequences& s, int64_t sentences, int64_t rows, con
   for (int64_t b = 0; b < sentences && s.length; ++b) {
     const int64_t begin = s.begin ? s.begin[b] : 0, length = s.length[b];
     check(begin >= 0 && length >= 0 && begin <= rows && length <= rows - begin,
-          "attention: {}: sentence {} has rows {} to {} of a view of {} rows", name, b, begin, begin + length, rows);
+          "attention: {}: sentence {} has {} rows from row {} on, of a view of {} rows", name, b, length, begin, rows);
     longest = std::max(longest, length);
   }
   return s.begin ? longest : rows;
@@ -117,7 +117,8 @@ Place place(const Sequences& s, const ConstView& view, int64_t sentence) {
 
 }  // namespace
 
-Plan::Plan(const Problem& p) : problem(p) {
+Plan::Plan(const Problem& given) : problem(anchored(given)) {
+  const Problem& p = problem;
   check_views(p);
   sentences = count_sentences(p);
   heads = p.q.heads;
@@ -129,6 +130,33 @@ Plan::Plan(const Problem& p) : problem(p) {
   check_rules(p.rules, sentences);
   check(std::isfinite(p.scale.value_or(1)), "attention: scale: expected a finite number, found {}", p.scale.value_or(1));
   check(p.dropout.rate >= 0 && p.dropout.rate < 1, "attention: dropout: expected a rate in [0, 1), found {}", p.dropout.rate);
+}
+
+namespace {
+
+// The only query of every sentence sees the same rows of the same memory, as far as position says.
+bool sentences_see_the_same(const Plan& plan) {
+  const Problem& p = plan.problem;
+  if (!p.keys.begin && (p.k.batch_stride != 0 || p.v.batch_stride != 0)) return false;
+  const Place place = plan.key_place(0);
+  const kernels::AttentionHead h = plan.head(0, 0, nullptr);
+  for (int64_t b = 1; b < plan.sentences; ++b) {
+    const kernels::AttentionHead other = plan.head(b, 0, nullptr);
+    if (plan.key_place(b).row != place.row || other.first(0) != h.first(0) || other.limit(0) != h.limit(0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Together rows_together(const Plan& plan) {
+  const Problem& p = plan.problem;
+  if (p.q.rows != 1 || p.queries.begin || plan.dropout() || plan.heads == 0) return Together::kNothing;
+  for (int64_t b = 0; b < plan.sentences && p.queries.length; ++b) {
+    if (p.queries.length[b] != 1) return Together::kNothing;
+  }
+  if (plan.sentences > 1 && sentences_see_the_same(plan)) return Together::kSentences;
+  return plan.heads > plan.groups ? Together::kGroup : Together::kNothing;
 }
 
 Place Plan::query_place(int64_t sentence) const { return place(problem.queries, problem.q, sentence); }
@@ -153,8 +181,8 @@ kernels::AttentionHead Plan::head(int64_t sentence, int64_t head, const uint32_t
   h.value_width = value_width;
   h.scale = problem.scale.value_or(key_width > 0 ? 1.0f / std::sqrt(static_cast<float>(key_width)) : 1.0f);
   h.offset = offset(sentence, q.rows, k.rows);
-  if (rules.left >= 0) h.behind = std::min(rules.left, kFarthest);
-  if (rules.right >= 0) h.ahead = std::min(rules.right, kFarthest);
+  if (rules.left >= 0) h.behind = std::min(rules.left, kernels::kUnlimited);
+  if (rules.right >= 0) h.ahead = std::min(rules.right, kernels::kUnlimited);
   if (rules.causal) h.ahead = 0;
   h.mask = pair_view(rules.mask, sentence, head);
   h.bias = pair_view(rules.bias, sentence, head);

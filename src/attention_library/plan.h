@@ -13,12 +13,33 @@ struct Place {
   int64_t batch = 0;          // the view's entry it lies in
 };
 
+// A view without elements may be null, to which nothing but 0 may be added: its strides become 0.
+template <class V>
+V anchored(V view) {
+  if (!view.data) view.batch_stride = view.head_stride = view.row_stride = 0;
+  return view;
+}
+inline Problem anchored(const Problem& p) {
+  Problem at = p;
+  at.q = anchored(p.q);
+  at.k = anchored(p.k);
+  at.v = anchored(p.v);
+  return at;
+}
+inline Result anchored(const Result& r) { return {anchored(r.out), anchored(r.lse)}; }
+inline Gradient anchored(const Gradient& g) {
+  Gradient at = g;
+  for (ConstView* v : {&at.out, &at.dout, &at.lse}) *v = anchored(*v);
+  for (View* v : {&at.dq, &at.dk, &at.dv}) *v = anchored(*v);
+  return at;
+}
+
 class Plan {
  public:
-  // Throws Error where views, lengths or rules do not fit together. `problem` must outlive the plan.
+  // Throws Error where views, lengths or rules do not fit together. What `problem` points to must outlive the plan.
   explicit Plan(const Problem& problem);
 
-  const Problem& problem;
+  const Problem problem;
   int64_t sentences = 0, heads = 0, groups = 0;  // B, H, G
   int64_t queries = 0, keys = 0;                 // T, S of the pair views: rows of a padded view, longest sentence of a packed one
   int64_t key_width = 0, value_width = 0;
@@ -42,6 +63,11 @@ class Plan {
  private:
   int64_t offset(int64_t sentence, int64_t queries, int64_t keys) const;
 };
+
+// A step of decoding, one query a sentence: rows that see the same keys go through the kernel together, so that these are read once.
+// The heads of a group, or, where all sentences share one cache, the sentences of a head.
+enum class Together { kNothing, kGroup, kSentences };
+Together rows_together(const Plan& plan);
 
 // Sets the rows of a padded view past the sentence.
 void fill_rest(const View& v, const Place& p, bool packed, int64_t head, float value);

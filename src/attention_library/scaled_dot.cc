@@ -80,22 +80,13 @@ const uint32_t* row_keys(const Plan& plan, int64_t sentence, float* memory) {
 
 kernels::Rows output_rows(const View& v, const Place& p, int64_t head) { return {start(v, p, head), p.rows, v.columns, v.row_stride}; }
 
-// A step of decoding, one query a sentence: rows that meet the same keys go through the kernel together, so that these are read once.
-// The heads of a group, or, where all sentences share one cache, the sentences of a head.
-enum class Together { kNothing, kGroup, kSentences };
-Together rows_together(const Plan& plan) {
-  const Problem& p = plan.problem;
-  if (p.q.rows != 1 || p.queries.begin || p.queries.length || plan.dropout() || p.rules.left >= 0) return Together::kNothing;
-  if (plan.sentences > 1 && !p.keys.begin && !p.keys.length && !p.rules.offsets && p.k.batch_stride == 0 && p.v.batch_stride == 0) {
-    return Together::kSentences;
-  }
-  return plan.heads > plan.groups ? Together::kGroup : Together::kNothing;
-}
-
 // `h`, the first of `rows` rows that lie q_stride apart, and as far as mask and bias say, as one head whose queries all see the same keys.
+// Those before the window stay where they are, so that the tiles, and with them the bits, are those of the rows alone.
 void merge_rows(kernels::AttentionHead& h, int64_t rows, int64_t q_stride, int64_t mask_stride, int64_t bias_stride) {
+  const int64_t first = h.first(0);
   h.keys = h.limit(0);
-  h.ahead = kernels::kUnlimited;
+  h.from = first;
+  h.behind = h.ahead = kernels::kUnlimited;
   h.queries = rows;
   h.q.stride = q_stride;
   h.mask.stride = mask_stride;
@@ -198,7 +189,8 @@ int64_t backward_floats(const Plan& plan) { return row_key_floats(plan) + kernel
 
 // ---- pairs ----
 
-void write_pairs(const Plan& plan, const View& result, const Run& run, bool as_scores) {
+void write_pairs(const Plan& plan, const View& given, const Run& run, bool as_scores) {
+  const View result = anchored(given);
   plan.check_pair_view(result, as_scores ? "scores" : "weights");
   const float blocked = as_scores ? kMinusInfinity : 0.0f;
   check(run.threads >= 1, "attention: threads: expected at least 1, found {}", run.threads);
@@ -216,8 +208,9 @@ void write_pairs(const Plan& plan, const View& result, const Run& run, bool as_s
 
 }  // namespace
 
-void forward(const Problem& problem, const Result& result, const Run& run) {
+void forward(const Problem& problem, const Result& given, const Run& run) {
   const Plan plan(problem);
+  const Result result = anchored(given);
   plan.check_query_view(result.out, plan.value_width, "out");
   if (result.lse.data) plan.check_query_view(result.lse, 1, "lse");
   const Workspace workspace(run, row_key_floats(plan));
@@ -239,8 +232,9 @@ void forward(const Problem& problem, const Result& result, const Run& run) {
 
 size_t forward_workspace(const Problem& problem, int threads) { return workspace_bytes(row_key_floats(Plan(problem)), threads); }
 
-void backward(const Problem& problem, const Gradient& g, const Run& run) {
+void backward(const Problem& problem, const Gradient& given, const Run& run) {
   const Plan plan(problem);
+  const Gradient g = anchored(given);
   check_gradient(plan, g);
   const Workspace workspace(run, backward_floats(plan));
   const bool shared =
@@ -259,8 +253,9 @@ size_t backward_workspace(const Problem& problem, int threads) { return workspac
 void weights(const Problem& problem, const View& result, const Run& run) { write_pairs(Plan(problem), result, run, false); }
 void scores(const Problem& problem, const View& result, const Run& run) { write_pairs(Plan(problem), result, run, true); }
 
-void dropout_factors(const Problem& problem, const View& result) {
+void dropout_factors(const Problem& problem, const View& given) {
   const Plan plan(problem);
+  const View result = anchored(given);
   plan.check_pair_view(result, "dropout_factors");
   std::vector<uint32_t> keys(static_cast<size_t>(plan.queries));
   const uint32_t threshold = kernels::keep_threshold(problem.dropout.rate);

@@ -19,14 +19,35 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // ---- rows of any storage ----
 
+#if (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)) || HWY_ARCH_ARM
+#define JUMOK_F16_INSTRUCTION 1
+#else
+#define JUMOK_F16_INSTRUCTION 0
+#endif
+
+// kLanes numbers of binary16. Without an instruction for it Highway takes the largest exponent, of infinities and NaN, for one like others.
+HWY_INLINE Vec32 widen_f16(const uint16_t* from) {
+  const F32 d;
+  const hn::Rebind<hwy::float16_t, F32> d16;
+  const Vec32 wide = hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)));
+#if JUMOK_F16_INSTRUCTION
+  return wide;
+#else
+  const hn::RebindToUnsigned<F32> du;
+  const auto bits = hn::PromoteTo(du, hn::LoadU(hn::Rebind<uint16_t, F32>(), from));
+  const auto largest = hn::Set(du, 0x7c00u);
+  const auto special = hn::Or(hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x03ffu))), hn::Set(du, 0x7f800000u));
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000u)));
+  return hn::IfThenElse(hn::RebindMask(d, hn::Eq(hn::And(bits, largest), largest)), hn::BitCast(d, hn::Or(sign, special)), wide);
+#endif
+}
+#undef JUMOK_F16_INSTRUCTION
+
 HWY_INLINE void widen_row(const uint16_t* from, Storage storage, int64_t n, float* to) {
   const F32 d;
   int64_t c = 0;
   if (storage == Storage::kF16) {
-    const hn::Rebind<hwy::float16_t, F32> d16;
-    for (; c + kLanes <= n; c += kLanes) {
-      hn::StoreU(hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from + c))), d, to + c);
-    }
+    for (; c + kLanes <= n; c += kLanes) hn::StoreU(widen_f16(from + c), d, to + c);
     for (; c < n; ++c) to[c] = f16_to_f32(from[c]);
   } else {
     const hn::Rebind<uint16_t, F32> d16;

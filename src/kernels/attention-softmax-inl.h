@@ -86,7 +86,7 @@ HWY_INLINE V log_sum_exp(D d, V max, V sum) {
 //   p = exp(e - lse),  m = dropout's factor of the pair (0 or 1/(1 - rate))
 //   e <- p m           what dv gets of dout
 //   dp <- scale p (m dp - delta)       the gradient of q·k, for dq and dk
-// kRules: where e is -inf the pair is blocked, and its dp, which may be anything, becomes 0.
+// kRules: where e is -inf the pair is blocked and both become 0, whatever dp is, and whatever lse: beside a NaN exp(-inf - lse) is one too.
 struct RowGradient {
   float lse, delta, scale, kept;
 };
@@ -97,7 +97,8 @@ HWY_INLINE void row_gradient(float* e, float* dp, int64_t n, const RowGradient& 
   const auto lse = hn::Set(d, g.lse), delta = hn::Set(d, g.delta), scale = hn::Set(d, g.scale);
   for (int64_t j = 0; j < n; j += lanes) {
     const auto score = hn::LoadU(d, e + j);
-    const auto p = HWY_NAMESPACE::Exp(d, hn::Sub(score, lse));
+    auto p = HWY_NAMESPACE::Exp(d, hn::Sub(score, lse));
+    if constexpr (kRules) p = hn::IfThenZeroElse(hn::Eq(score, hn::Set(d, kMinusInfinity)), p);
     auto change = hn::LoadU(d, dp + j);
     if constexpr (kDropout) {
       const auto m = hn::IfThenZeroElse(dropout->dropped(d, j), hn::Set(d, g.kept));

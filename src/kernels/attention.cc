@@ -230,7 +230,8 @@ void forward(const Attention& in, Rows out, float* lse) {
 
 // ---- the weights themselves ----
 
-// exp(w - largest) / Σ over the first n of a row that need not end on a whole vector.
+// exp(w - largest) / Σ over the first n of a row that need not end on a whole vector. Blocked scores, -inf, stay so until the end, where
+// they become 0: a sum that is NaN is none of theirs.
 void normalise_row(float* w, int64_t n) {
   const F32 d;
   HWY_ALIGN float chunk[kLanes];
@@ -243,10 +244,10 @@ void normalise_row(float* w, int64_t n) {
     hn::Store(hn::Zero(d), d, chunk);
     std::memcpy(chunk, w + j, static_cast<size_t>(m) * sizeof(float));
     sum += row_exp<false>(chunk, m, base, nullptr);
-    std::memcpy(w + j, chunk, static_cast<size_t>(m) * sizeof(float));
+    for (int64_t t = 0; t < m; ++t) w[j + t] = w[j + t] == kMinusInfinity ? kMinusInfinity : chunk[t];
   }
   const float factor = sum == 0.0f ? 0.0f : 1.0f / sum;
-  for (int64_t j = 0; j < n; ++j) w[j] *= factor;
+  for (int64_t j = 0; j < n; ++j) w[j] = w[j] == kMinusInfinity ? 0.0f : w[j] * factor;
 }
 
 void weights(const AttentionHead& h, float* w, int64_t stride, bool scores) {

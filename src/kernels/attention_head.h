@@ -50,13 +50,14 @@ struct AttentionHead {
   float scale = 1;
   // Query i stands at position p = offset + i and sees the keys from p - behind to p + ahead. The causal rule: ahead = 0.
   int64_t offset = 0, behind = kUnlimited, ahead = kUnlimited;
+  int64_t from = 0;              // no query sees a key before this one; where the queries are rows that all see one window
   PairView<const uint8_t> mask;  // not 0: may attend
   PairView<const float> bias;    // added to the score; -inf blocks the pair
   Dropout dropout;               // row_keys: of the head's queries, [T]
   uint32_t first_column = 0;     // of this head in the dropout's columns
 
   // Query i sees keys in [first(i), limit(i)), as far as mask and bias allow.
-  int64_t first(int64_t i) const { return std::clamp<int64_t>(offset + i - behind, 0, keys); }
+  int64_t first(int64_t i) const { return std::clamp<int64_t>(offset + i - behind, from, keys); }
   int64_t limit(int64_t i) const { return std::clamp<int64_t>(offset + i + ahead + 1, 0, keys); }
   // The queries that see key j: [first_query_of(j), end_query_of(j)); the former may lie past T, the latter below 0.
   int64_t first_query_of(int64_t j) const { return std::max<int64_t>(0, j - ahead - offset); }
@@ -65,7 +66,7 @@ struct AttentionHead {
   int64_t first_query() const { return keys == 0 ? queries : std::min(queries, first_query_of(0)); }
   int64_t end_query() const { return keys == 0 ? queries : std::max(first_query(), end_query_of(keys - 1)); }
 
-  bool windowed() const { return behind < kUnlimited; }
+  bool windowed() const { return behind < kUnlimited || from > 0; }
   // Pairs may be blocked inside the ranges that the tiles are cut to.
   bool ruled() const { return mask || bias || windowed(); }
   // The definition of a pair that may attend; for the exact slow paths.

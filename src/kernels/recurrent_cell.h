@@ -5,11 +5,12 @@
 //   LSTM  (Hochreiter & Schmidhuber 1997, with the forget gate of Gers 2000; no peepholes), blocks i, f, g, o as in PyTorch (ONNX: i, o, f,
 //   c)
 //         i, f, o = sigmoid(x + u)        g = tanh(x_g + u_g)        c' = f ∘ c + i ∘ g        h' = o ∘ tanh(c')
-//   GRU   (Cho 2014), blocks r, z, n as in PyTorch (ONNX: z, r, h)
-//         r, z = sigmoid(x + u)           h' = (1 - z) ∘ n + z ∘ h
+//   GRU   (Cho 2014, eq. 5-8), blocks r, z, n as in PyTorch (ONNX: z, r, h); n is Cho's h̃
+//         r, z = sigmoid(x + u)           h' = (1 - z) ∘ n + z ∘ h                  Cho 2014, eq. 5, 6 and 7
 //         reset after the product         n = tanh(x_n + r ∘ (U_n h + b_n))         cuDNN, PyTorch, ONNX linear_before_reset = 1
-//         reset before it                 n = tanh(x_n + U_n (r ∘ h) + b_n)         Cho 2014, Bahdanau 2015 §A.1.1, ONNX's default
-// (Cho and Bahdanau write h' = z ∘ n + (1 - z) ∘ h, with the other sign of z: the same family of functions, PyTorch's and ONNX's form.)
+//         reset before it                 n = tanh(x_n + U_n (r ∘ h) + b_n)         Cho 2014, eq. 8; Bahdanau 2015, A.1.1; ONNX's default
+// Bahdanau's A.1.1 has h' = z ∘ n + (1 - z) ∘ h, the other sign of z: the same family of functions. Cho's decoder (A.1.2) resets after the
+// product, and the context with it: r ∘ (U_n h + C c); here c is a part of x.
 #pragma once
 
 #include <cstdint>

@@ -252,16 +252,21 @@ void weight_row(const RowHead& h, int64_t i, float* w) {
 }
 
 // The weights themselves: the same scores, in the caller's row instead of a chunk.
-void weights(const RowAttention& in, int sentence, int head, float* weights) {
+void weights(const RowAttention& in, int sentence, int head, float* weights, int64_t stride) {
   const RowHead h = row_head(in, sentence, head);
   const int64_t columns = in.batch.key_length[sentence];
-  std::fill_n(weights, h.queries * columns, 0.0f);
-  for (int64_t i = 0; i < h.queries; ++i) weight_row(h, i, weights + i * columns);
+  for (int64_t i = 0; i < h.queries; ++i) {
+    float* w = weights + i * (stride ? stride : columns);
+    std::fill_n(w, columns, 0.0f);
+    weight_row(h, i, w);
+  }
 }
 
 }  // namespace
 void RowAttentionForward(const RowAttention& in, Rows out, float* lse) { forward(in, out, lse); }
-void RowAttentionWeights(const RowAttention& in, int sentence, int head, float* w) { weights(in, sentence, head, w); }
+void RowAttentionWeights(const RowAttention& in, int sentence, int head, float* w, int64_t stride) {
+  weights(in, sentence, head, w, stride);
+}
 }  // namespace jumok::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -272,8 +277,8 @@ HWY_EXPORT(RowAttentionWeights);
 
 void row_attention_forward(const RowAttention& in, Rows out, float* lse) { HWY_DYNAMIC_DISPATCH(RowAttentionForward)(in, out, lse); }
 
-void row_attention_weights(const RowAttention& in, int sentence, int head, float* weights) {
-  HWY_DYNAMIC_DISPATCH(RowAttentionWeights)(in, sentence, head, weights);
+void row_attention_weights(const RowAttention& in, int sentence, int head, float* weights, int64_t stride) {
+  HWY_DYNAMIC_DISPATCH(RowAttentionWeights)(in, sentence, head, weights, stride);
 }
 
 }  // namespace jumok::kernels

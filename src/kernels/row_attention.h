@@ -73,7 +73,8 @@ struct RowAttentionGradient {
 int64_t row_attention_backward_workspace(const RowAttention& in);
 void row_attention_backward(const RowAttention& in, const RowAttentionGradient& gradient);
 
-// The weights w themselves, when asked for: of one sentence and head, T × S floats row-major, blocked ones exactly 0, before dropout.
-void row_attention_weights(const RowAttention& in, int sentence, int head, float* weights);
+// The weights w themselves, when asked for: of one sentence and head, T × S floats, row i at weights + i · stride (0: S), blocked ones
+// exactly 0, before dropout.
+void row_attention_weights(const RowAttention& in, int sentence, int head, float* weights, int64_t stride = 0);
 
 }  // namespace jumok::kernels

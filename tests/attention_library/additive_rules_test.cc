@@ -1,5 +1,5 @@
 // Masks, biases, dropout and grouped heads of the additive score: what must hold exactly, and every combination against the definition.
-#include "case.h"
+#include "definition.h"
 #include "kernels/grid.h"
 
 namespace jumok::attention {

@@ -1,7 +1,7 @@
 // Masks and biases that block whole tiles, which the kernels skip: bits and definition stay those of the pairs that are left.
 #include <cstring>
 
-#include "case.h"
+#include "definition.h"
 #include "kernels/grid.h"
 
 namespace jumok::attention {

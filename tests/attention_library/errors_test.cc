@@ -4,6 +4,7 @@
 #include <jumok/error.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -80,15 +81,32 @@ TEST(AttentionLibraryErrors, SentencesMustLieWithinTheirView) {
   EXPECT_EQ(refusal([](Call& c) {
               c.one = {1, 6}, c.p.keys.length = c.one.data();
             }),
-            "attention: k: sentence 1 has rows 0 to 6 of a view of 5 rows");
+            "attention: k: sentence 1 has 6 rows from row 0 on, of a view of 5 rows");
   EXPECT_EQ(refusal([](Call& c) {
               c.one = {-1, 1}, c.p.queries.length = c.one.data();
             }),
-            "attention: q: sentence 0 has rows 0 to -1 of a view of 3 rows");
+            "attention: q: sentence 0 has -1 rows from row 0 on, of a view of 3 rows");
   EXPECT_EQ(refusal([](Call& c) { c.p.keys.begin = c.one.data(); }),
             "attention: k: expected 1 batch entry (rows of packed sentences), found 2");
   EXPECT_EQ(refusal([](Call& c) { c.p.k.batch = c.p.v.batch = 1, c.p.keys.begin = c.one.data(); }),
             "attention: k: packed sentences have begin[], but no length[]");
+}
+
+// Numbers whose sum is no number of 64 bits are refused like others.
+TEST(AttentionLibraryErrors, SentencesThatBeginAtTheEndOfAllNumbersAreRefused) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  const auto packed = [](int64_t begin, int64_t length) {
+    return refusal([=](Call& c) {
+      c.begin = {0, begin}, c.one = {1, length};
+      c.p.k.batch = c.p.v.batch = 1;
+      c.p.keys = {c.begin.data(), c.one.data()};
+    });
+  };
+  EXPECT_EQ(packed(kMost, 1), "attention: k: sentence 1 has 1 rows from row 9223372036854775807 on, of a view of 5 rows");
+  EXPECT_EQ(packed(kMost, kMost),
+            "attention: k: sentence 1 has 9223372036854775807 rows from row 9223372036854775807 on, of a view of 5 rows");
+  EXPECT_NE(packed(kLeast, -1).find("sentence 1 has -1 rows"), std::string::npos);
+  EXPECT_NE(packed(0, kLeast).find("sentence 1 has -9223372036854775808 rows"), std::string::npos);
 }
 
 // Nothing else says how many there are: without the number nothing would be computed, and nothing said.

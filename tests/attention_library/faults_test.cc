@@ -1,6 +1,6 @@
 // Faults that others met, through the public header. ATT-n: the case's name. Where scores are equal, q is 0 (and k, of the additive
 // score).
-#include "case.h"
+#include "definition.h"
 #include "kernels/grid.h"
 
 namespace jumok::attention {
@@ -309,7 +309,7 @@ TEST_P(AttentionFaults, Att20LengthsAroundTheTilesUnderCausalRuleAndBias) {
   }
 }
 
-TEST_P(AttentionFaults, Att21SingleHeadsCanBeRead) {
+TEST_P(AttentionFaults, Att21SingleHeadsCanBeReadAndTheirMeanIsThatOfTheHeads) {
   LibraryShape s;
   s.heads = s.groups = 2, s.queries = 1, s.keys = 2, s.key_width = 1;
   LibraryCase a(s);
@@ -317,7 +317,9 @@ TEST_P(AttentionFaults, Att21SingleHeadsCanBeRead) {
   a.p.scale = 1.0f;
   a.k.at(0, 0, 0, 0) = a.k.at(0, 1, 1, 0) = 200;
   a.k.at(0, 0, 1, 0) = a.k.at(0, 1, 0, 0) = -200;
-  EXPECT_EQ(weights_of(a), (std::vector<float>{1, 0, 0, 1}));
+  const std::vector<float> w = weights_of(a);
+  EXPECT_EQ(w, (std::vector<float>{1, 0, 0, 1}));
+  for (size_t j : {0u, 1u}) EXPECT_EQ((w[j] + w[2 + j]) / 2, 0.5f);
 }
 
 // One mask object for every call; nothing blocked ever shows, whichever kernel takes the rows: a step, a few rows, many.

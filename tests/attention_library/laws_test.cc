@@ -2,7 +2,7 @@
 #include <jumok/error.h>
 #include <sys/mman.h>
 
-#include "case.h"
+#include "definition.h"
 #include "kernels/grid.h"
 
 namespace jumok::attention {
@@ -99,6 +99,26 @@ TEST_P(AttentionLibraryLaws, ScoresOfTenThousandOverflowNowhere) {
   }
 }
 
+// A side of a window that no position can leave is no limit, at the farthest offsets too.
+TEST_P(AttentionLibraryLaws, TheWidestWindowsBlockNothingAtTheFarthestOffsets) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max(), kFar = (int64_t{1} << 58) - 1;
+  for (bool additive : {false, true}) {
+    for (int64_t side : {kMost, int64_t{1} << 60, int64_t{1} << 59}) {
+      for (int64_t offset : {kFar, int64_t{3}, -kFar}) {
+        LibraryShape s;
+        s.additive = additive;
+        LibraryCase open(s), wide(s);
+        wide.p.rules.left = wide.p.rules.right = side;
+        wide.p.rules.offset = offset;
+        open.run();
+        wide.run();
+        EXPECT_EQ(wide.out.memory, open.out.memory) << side << " " << offset;
+        EXPECT_EQ(wide.dk.memory, open.dk.memory) << side << " " << offset;
+      }
+    }
+  }
+}
+
 TEST_P(AttentionLibraryLaws, LengthsOfZeroAndOne) {
   for (int64_t queries : {0, 1}) {
     for (int64_t keys : {0, 1}) {
@@ -114,23 +134,60 @@ TEST_P(AttentionLibraryLaws, LengthsOfZeroAndOne) {
   }
 }
 
+// Views without elements may be null, whatever their strides: no sentences, no keys, no queries, widths of 0.
+TEST_P(AttentionLibraryLaws, ViewsWithoutElementsMayBeNull) {
+  for (int empty = 0; empty < 5; ++empty) {
+    for (bool additive : {false, true}) {
+      for (Layout layout : {Layout::kDense, Layout::kInterleaved, Layout::kGaps}) {
+        LibraryShape s;
+        s.batch = 2, s.heads = s.groups = 2, s.queries = 5, s.keys = 7, s.layout = layout, s.additive = additive, s.dbias = true;
+        for (auto [n, size] : {std::pair{0, &s.batch}, {1, &s.keys}, {2, &s.queries}, {3, &s.key_width}, {4, &s.value_width}}) {
+          if (n == empty) *size = 0;
+        }
+        LibraryCase a(s);
+        a.p.rules.causal = true;
+        for (Block* x : {&a.q, &a.k, &a.v, &a.out, &a.lse, &a.dout, &a.dq, &a.dk, &a.dv}) {
+          if (x->view.batch * x->view.heads * x->view.rows * x->view.columns == 0) x->memory.clear(), x->view.data = nullptr;
+        }
+        a.store();
+        SCOPED_TRACE(empty);
+        compare_with_definition(a, {.threads = 2});
+        if (empty > 2) continue;
+        dropout_factors(a.p, dense(static_cast<float*>(nullptr), s.batch, 2, s.queries, s.keys));
+        weights(a.p, dense(static_cast<float*>(nullptr), s.batch, 2, s.queries, s.keys));
+      }
+    }
+  }
+}
+
+// Under each rule; alone, and where sentences share keys and all add to one bias.
 TEST_P(AttentionLibraryLaws, ThreadsAndWorkspaceChangeNoBit) {
   LibraryShape s;
-  s.batch = 2, s.heads = 4, s.groups = 2, s.queries = s.keys = 300, s.key_width = s.value_width = 8;
-  LibraryCase one(s), more(s);
-  for (LibraryCase* a : {&one, &more}) {
-    a->p.rules.causal = true;
-    a->p.dropout = {0.2f, 5};
+  s.batch = 2, s.heads = 4, s.groups = 2, s.queries = s.keys = 300, s.key_width = s.value_width = 8, s.dbias = true;
+  for (int run = 0; run < 8; ++run) {
+    RuledCase one(s, run % 4), more(s, run % 4);
+    for (RuledCase* c : {&one, &more}) {
+      c->a.p.rules.causal = run % 2 == 0;
+      if (run % 3 != 2) c->a.p.dropout = {0.2f, 5};
+      for (Block* x : {&c->a.dk, &c->a.dv, &c->a.dbias}) x->fill(0);
+      if (run < 4) continue;
+      c->a.p.k.batch_stride = c->a.p.v.batch_stride = c->a.dk.view.batch_stride = c->a.dv.view.batch_stride = 0;
+      c->a.dbias.view.batch_stride = c->a.dbias.view.head_stride = 0;
+    }
+    one.a.run();
+    std::vector<char> memory(backward_workspace(more.a.p, 3));
+    EXPECT_GE(memory.size(), forward_workspace(more.a.p, 3));
+    more.a.run({3, memory.data(), memory.size()});
+    for (auto [x, y] : {std::pair{&one.a.out, &more.a.out},
+                        {&one.a.lse, &more.a.lse},
+                        {&one.a.dq, &more.a.dq},
+                        {&one.a.dk, &more.a.dk},
+                        {&one.a.dv, &more.a.dv},
+                        {&one.a.dbias, &more.a.dbias}}) {
+      EXPECT_EQ(x->memory, y->memory) << run;
+    }
+    EXPECT_THROW(more.a.backward({3, memory.data(), memory.size() - 1}), Error);
   }
-  one.run();
-  std::vector<char> memory(backward_workspace(more.p, 3));
-  EXPECT_GE(memory.size(), forward_workspace(more.p, 3));
-  more.run({3, memory.data(), memory.size()});
-  for (auto [x, y] :
-       {std::pair{&one.out, &more.out}, {&one.lse, &more.lse}, {&one.dq, &more.dq}, {&one.dk, &more.dk}, {&one.dv, &more.dv}}) {
-    EXPECT_EQ(x->memory, y->memory);
-  }
-  EXPECT_THROW(more.backward({3, memory.data(), memory.size() - 1}), Error);
 }
 
 // The memory a backward needs does not grow with T × S.

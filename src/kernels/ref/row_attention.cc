@@ -32,15 +32,15 @@ double gaussian(const RowProblem& in, int64_t i, int64_t j) {
   return std::exp(-distance * distance / (2 * in.sigma * in.sigma));
 }
 
-// α of query i, blocked keys 0; returns log-sum-exp.
+// α of query i, blocked keys 0, also beside an allowed NaN; returns log-sum-exp.
 double softmax(const RowProblem& in, int64_t i, double* alpha) {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
   for (int64_t j = 0; j < in.keys; ++j) {
     if (allowed(in, i, j)) largest = std::max(largest, score(in, i, j));
   }
   for (int64_t j = 0; j < in.keys; ++j) sum += alpha[j] = allowed(in, i, j) ? std::exp(score(in, i, j) - largest) : 0.0;
-  for (int64_t j = 0; j < in.keys; ++j) alpha[j] = sum > 0 ? alpha[j] / sum : 0.0;
-  return sum > 0 ? largest + std::log(sum) : -std::numeric_limits<double>::infinity();
+  for (int64_t j = 0; j < in.keys; ++j) alpha[j] = allowed(in, i, j) && sum != 0 ? alpha[j] / sum : 0.0;
+  return sum != 0 ? largest + std::log(sum) : -std::numeric_limits<double>::infinity();
 }
 
 double kept(const RowProblem& in, int64_t i, int64_t j) { return in.kept ? in.kept[i * in.keys + j] : 1.0; }

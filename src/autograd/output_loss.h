@@ -1,4 +1,5 @@
 // Output layer and loss in row chunks: the [N, V] logits never exist as a whole (Vaswani 2017 §3.4, §5.4).
+//   p(y_t | y_<t, x) = softmax(W h_t + b)      Cho 2014, eq. 2; Luong 2015, eq. 2, and eq. 6 where h_t is h̃_t
 #pragma once
 
 #include <span>

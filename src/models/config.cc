@@ -1,9 +1,13 @@
 #include "models/config.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace jumok {
 namespace {
+
+constexpr int kMostHeads = 128;
 
 constexpr std::pair<const char*, Architecture> kArchitectures[] = {
     {"transformer", Architecture::kTransformer}, {"rnn", Architecture::kRnn}, {"language-model", Architecture::kLanguageModel}};
@@ -67,22 +71,28 @@ ModelConfig recurrent(const RnnPreset& p) {
   return c;
 }
 
-// Every message names the nearest combination that works.
 void validate_heads(const HeadOptions& h) {
-  check(h.sharing == Sharing::kSeparate || (h.query && h.key && h.value),
-        "attention.sharing: a projection cannot be shared and left out; set attention.sharing=separate, or leave the projections in");
-  check(h.sharing != Sharing::kOne || h.score == Score::kScaledDot || h.score == Score::kAdditive,
-        "cross-attention.score: dot and general project no query, so there is nothing to share with it; set "
-        "attention.sharing=key-is-value, or "
-        "cross-attention.score=scaled-dot");
-  check(h.sharing == Sharing::kSeparate || h.score != Score::kDot,
-        "cross-attention.score = dot: keys are not projected, so values cannot share their projection; set attention.sharing=separate");
+  std::string missing;
+  for (const auto& [name, there] : {std::pair("query", h.query), std::pair("key", h.key), std::pair("value", h.value)}) {
+    if (!there) missing += fmt::format("{}attention.project-{}=true", missing.empty() ? "" : " and ", name);
+  }
+  const bool one = h.sharing == Sharing::kOne, shared = h.sharing != Sharing::kSeparate;
+  check(!shared || h.score != Score::kDot,
+        "cross-attention.score = dot: keys are not projected, so nothing can share their projection; set attention.sharing=separate, or "
+        "cross-attention.score={}",
+        one ? "scaled-dot" : "general");
+  check(!one || h.score != Score::kGeneral,
+        "cross-attention.score = general: queries are not projected, so they share no projection; set attention.sharing={}, or "
+        "cross-attention.score=scaled-dot",
+        missing.empty() ? "key-is-value" : "separate");
+  check(!shared || missing.empty(), "attention.sharing: sharing wants all three projections; set attention.sharing=separate, or {}",
+        missing);
 }
 
 void add_stack_settings(Settings& s, ModelConfig& c) {
   s.integer("decoder.layers", c.decoder_layers, 1, 64, "layers of the decoder");
   s.integer("model.width", c.width, 8, 8192, "width D of every layer's input and output");
-  s.integer("attention.heads", c.heads, 1, 128, "attention heads H; must divide the width");
+  s.integer("attention.heads", c.heads, 1, kMostHeads, "attention heads H; must divide the width");
   s.integer("feed-forward.width", c.feed_forward_width, 8, 65536, "inner width F of the feed-forward networks");
   s.choice<Norm>("model.norm", c.norm, {{"pre", Norm::kPre}, {"post", Norm::kPost}},
                  "layer norm before each sublayer, or after each sum as in the paper");
@@ -120,6 +130,53 @@ Settings language_model_settings(ModelConfig& c) {
   return s;
 }
 
+Settings own_settings(ModelConfig& c) {
+  if (c.architecture == Architecture::kLanguageModel) return language_model_settings(c);
+  Settings s = c.architecture == Architecture::kRnn ? rnn_settings(c) : transformer_settings(c);
+  s.choice<Tying>("embedding.tying", c.tying, {{"all", Tying::kAll}, {"target-output", Tying::kTargetOutput}, {"none", Tying::kNone}},
+                  kTyingHelp);
+  return s;
+}
+
+// What an architecture has in place of another's key.
+std::string counterpart_of(const std::string& key, Architecture architecture) {
+  constexpr struct {
+    Architecture architecture;
+    const char *key, *counterpart;
+  } kCounterparts[] = {
+      {Architecture::kTransformer, "attention.score", "a Transformer has \"cross-attention.score\""},
+      {Architecture::kTransformer, "encoder.width", "a Transformer has \"model.width\""},
+      {Architecture::kRnn, "cross-attention.score", "recurrent models have \"attention.score\""},
+      {Architecture::kRnn, "attention.scale", "recurrent models have \"attention.score\" (dot, scaled-dot)"},
+  };
+  for (const auto& c : kCounterparts) {
+    if (c.architecture == architecture && key == c.key) return c.counterpart;
+  }
+  return "";
+}
+
+// The keys of the other architectures, with whose they are.
+void add_foreign_keys(Settings& s, Architecture architecture) {
+  std::vector<Settings::Foreign> foreign;
+  for (const auto& [other, owner] :
+       {std::pair(Architecture::kTransformer, "Transformers"), std::pair(Architecture::kRnn, "recurrent models"),
+        std::pair(Architecture::kLanguageModel, "language models")}) {
+    ModelConfig unused = empty_config(other);
+    const Settings settings = own_settings(unused);
+    for (const Setting& setting : settings.all()) {
+      const auto has_key = [&key = setting.key](const auto& x) { return x.key == key; };
+      if (std::any_of(s.all().begin(), s.all().end(), has_key)) continue;
+      const auto known = std::find_if(foreign.begin(), foreign.end(), has_key);
+      if (known == foreign.end()) {
+        foreign.push_back({setting.key, owner, counterpart_of(setting.key, architecture)});
+      } else {
+        known->owner += fmt::format(" and {}", owner);
+      }
+    }
+  }
+  for (Settings::Foreign& f : foreign) s.foreign(std::move(f));
+}
+
 }  // namespace
 
 std::string architecture_name(Architecture architecture) {
@@ -147,21 +204,29 @@ ModelConfig empty_config(Architecture architecture) {
   return c;
 }
 
+int nearest_heads(int width, int heads) {
+  for (int distance = 0;; ++distance) {  // ends at 1, which divides every width
+    for (const int h : {heads + distance, heads - distance}) {
+      if (h >= 1 && h <= kMostHeads && width % h == 0) return h;
+    }
+  }
+}
+
 void ModelConfig::validate() const {
-  check(width % heads == 0, "attention.heads = {}: expected a divisor of model.width = {}", heads, width);
   check(tying != Tying::kAll || source_vocabulary == target_vocabulary,
-        "embedding.tying = all: expected one joint vocabulary, found {} source and {} target symbols", source_vocabulary,
-        target_vocabulary);
+        "embedding.tying = all: expected one joint vocabulary, found {} source and {} target symbols; set embedding.tying={}",
+        source_vocabulary, target_vocabulary, architecture == Architecture::kLanguageModel ? "none" : "target-output");
   if (architecture == Architecture::kRnn) return validate_rnn(*this);
+  check(width % heads == 0, "attention.heads = {}: expected a divisor of model.width = {}; set attention.heads={}", heads, width,
+        nearest_heads(width, heads));
   validate_heads(head_options);
-  check(positions != Positions::kSinusoidal || width % 2 == 0, "model.width = {}: sinusoidal positions want an even width", width);
+  check(positions != Positions::kSinusoidal || width % 2 == 0,
+        "model.width = {}: sinusoidal positions want an even width; set model.width={}, or positions.kind=learned", width, width + 1);
 }
 
 Settings model_settings(ModelConfig& c) {
-  if (c.architecture == Architecture::kLanguageModel) return language_model_settings(c);
-  Settings s = c.architecture == Architecture::kRnn ? rnn_settings(c) : transformer_settings(c);
-  s.choice<Tying>("embedding.tying", c.tying, {{"all", Tying::kAll}, {"target-output", Tying::kTargetOutput}, {"none", Tying::kNone}},
-                  kTyingHelp);
+  Settings s = own_settings(c);
+  add_foreign_keys(s, c.architecture);
   return s;
 }
 

@@ -32,7 +32,8 @@ struct ModelConfig {
 
   int source_vocabulary = 0, target_vocabulary = 0;  // from the subword models, not settable
 
-  // Throws Error when the values do not fit together (heads must divide the width, …).
+  // Throws Error when the values do not fit together (heads must divide the width, …): one line that ends in the nearest settings that do,
+  // "…; set KEY=VALUE and KEY=VALUE, or KEY=VALUE".
   void validate() const;
 };
 
@@ -49,7 +50,10 @@ int encoder_width(const ModelConfig& config);
 void validate_rnn(const ModelConfig& config);
 Settings rnn_settings(ModelConfig& config);
 
-// The table of a config's options, those of its architecture; refers to `config`.
+// The nearest number of heads that `width` can be dealt to.
+int nearest_heads(int width, int heads);
+
+// The table of a config's options, those of its architecture; refers to `config`. Knows the others' keys as such.
 Settings model_settings(ModelConfig& config);
 
 // "transformer-tiny", "-small", "-base", "-big"; "rnn-none", "rnn-bahdanau", "rnn-luong-dot", "-general", "-concat", "-location";

@@ -40,9 +40,11 @@ class EncoderDecoder {
   // Names of the attentions of target over source, first layer first; empty for a model without attention.
   virtual std::vector<std::string> source_attentions() const = 0;
 
-  // Σ of the loss over the target rows; with a tape the caller then runs context.tape->backward().
+  // Σ of the loss over the target rows (unsmoothed: Cho 2014, eq. 4; Luong 2015, eq. 4); with a tape the caller then runs
+  // context.tape->backward().
   OutputLoss loss(Context& context, const PairBatch& batch) const;
-  // -log p of each label given its predecessors, [Nt] (forced decoding).
+  // -log p(y_t | y_<t, x) of each label, [Nt] (forced decoding). A sentence's sum is -log p(y | x): Sutskever 2014, eq. 1 (v is what
+  // is left of x there); Cho 2014, eq. 3; Bahdanau 2015, eq. 2; Luong 2015, eq. 1.
   void nll(Context& context, const PairBatch& batch, float* nll) const;
   virtual const Parameter& output_weight() const = 0;  // [V, D]
   // Encodes the sources and stands ready for the first symbol. `parameters` must outlive the stepper.

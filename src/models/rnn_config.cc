@@ -4,45 +4,78 @@
 namespace jumok {
 namespace {
 
-// Every message names the nearest combination that works.
-void validate_encoder(const ModelConfig& c) {
-  const RnnConfig& r = c.rnn;
-  check(!r.bidirectional || encoder_width(c) % 2 == 0,
-        "encoder.width = {}: two directions share it, so it must be even; or set encoder.bidirectional=false", encoder_width(c));
-  check(!r.bidirectional || !r.reversed,
-        "encoder.reversed = true: the encoder reads both ways already; set encoder.bidirectional=false or leave encoder.reversed=false");
-  if (r.first_state != FirstState::kCopy) return;
-  check(encoder_width(c) == c.width && c.encoder_layers == c.decoder_layers,
-        "decoder.first-state = copy: the encoder ({} layers of width {}) and the decoder ({} of {}) differ; make them equal or set "
-        "decoder.first-state=bridge",
-        c.encoder_layers, encoder_width(c), c.decoder_layers, c.width);
+// What makes h_j as wide as the decoder's states; two directions cannot share an odd width.
+std::string equal_width(const ModelConfig& c) {
+  const bool is_odd = c.rnn.bidirectional && c.width % 2 != 0;
+  return fmt::format("encoder.width={}{}", c.width, is_odd ? " and encoder.bidirectional=false" : "");
 }
 
-void validate_without_attention(const RnnConfig& r) {
-  check(r.window == Window::kGlobal,
-        "attention.window: there is no attention to narrow; set attention.window=global, or an attention.score");
-  check(!r.input_feeding,
-        "decoder.input-feeding = true: it feeds what an attention gave, and there is none; set decoder.input-feeding=false, or an "
-        "attention.score");
-  check(r.score == Score::kNoneEveryStep || r.readout == Readout::kPlain || r.readout == Readout::kTanh,
-        "decoder.readout: without a context, expected plain or tanh; or set attention.score=none-every-step");
+void validate_encoder(const ModelConfig& c) {
+  const RnnConfig& r = c.rnn;
+  const int width = encoder_width(c);
+  std::vector<std::string> why, both_ways;
+  if (width % 2 != 0) {
+    why.push_back(fmt::format("encoder.width = {}: two directions share it, so it must be even", width));
+    both_ways.push_back(fmt::format("{}={}", r.encoder_width > 0 ? "encoder.width" : "model.width", width + 1));
+  }
+  if (r.reversed) {
+    why.push_back("encoder.reversed = true: the encoder reads both ways already");
+    both_ways.push_back("encoder.reversed=false");
+  }
+  check(!r.bidirectional || why.empty(), "{}; set {}, or encoder.bidirectional=false", fmt::join(why, "; "), fmt::join(both_ways, " and "));
+  if (r.first_state != FirstState::kCopy) return;
+  std::string equal = c.encoder_layers == c.decoder_layers ? "" : fmt::format("encoder.layers={}", c.decoder_layers);
+  if (width != c.width) equal += (equal.empty() ? "" : " and ") + equal_width(c);
+  const bool dot = r.score == Score::kDot && width != c.width;  // wants the widths equal too
+  check(
+      equal.empty(),
+      "decoder.first-state = copy: the encoder (layers {}, width {}) and the decoder ({}, {}) differ; set decoder.first-state=bridge{}, or "
+      "{}",
+      c.encoder_layers, width, c.decoder_layers, c.width, dot ? " and attention.score=general" : "", equal);
+}
+
+// What only an attention reads would train in silence without one.
+void validate_without_attention(const ModelConfig& c) {
+  const RnnConfig& r = c.rnn;
+  std::vector<std::string> idle, off;
+  const auto add = [&](bool is_set, std::string value, const char* without) {
+    if (!is_set) return;
+    idle.push_back(std::move(value));
+    off.push_back(without);
+  };
+  add(r.window != Window::kGlobal, r.window == Window::kLocalM ? "attention.window = local-m" : "attention.window = local-p",
+      "attention.window=global");
+  add(r.input_feeding, "decoder.input-feeding = true", "decoder.input-feeding=false");
+  add(c.heads > 1, fmt::format("attention.heads = {}", c.heads), "attention.heads=1");
+  check(idle.empty(), "{}: there is no attention; set {}, or attention.score={}", fmt::join(idle, ", "), fmt::join(off, " and "),
+        c.heads > 1 ? "multi-head" : "general");
+  const bool every_step = r.score == Score::kNoneEveryStep;
+  check(every_step || r.readout == Readout::kPlain || r.readout == Readout::kTanh,
+        "decoder.readout: there is no context to go into it; set decoder.readout=tanh, or attention.score=none-every-step");
+  check(!every_step || r.readout != Readout::kPlain,
+        "decoder.readout = plain: with none-every-step the context goes into every step and the readout (Cho 2014); set "
+        "decoder.readout=maxout, or decoder.readout=tanh");
 }
 
 void validate_attention(const ModelConfig& c) {
   const RnnConfig& r = c.rnn;
   check(r.score != Score::kDot || encoder_width(c) == c.width,
-        "attention.score = dot: query and key are compared as they are, so encoder.width = {} must equal model.width = {}; or set "
-        "attention.score=general",
-        encoder_width(c), c.width);
+        "attention.score = dot: query and key are compared as they are, so encoder.width = {} must equal model.width = {}; set "
+        "attention.score=general, or {}",
+        encoder_width(c), c.width, equal_width(c));
+  const bool plain = r.readout == Readout::kPlain;
   check(!r.input_feeding || r.place == Place::kAfter,
-        "decoder.input-feeding = true: inside the RNN the context enters the step by itself; set attention.place=after, or leave input "
-        "feeding off");
-  check(r.place == Place::kInside || r.readout != Readout::kPlain,
-        "decoder.readout = plain: an attention after the RNN would reach nothing; set decoder.readout=tanh, or attention.place=inside");
+        "decoder.input-feeding = true: inside the RNN the context enters the step by itself; set attention.place=after{}, or "
+        "decoder.input-feeding=false",
+        plain ? " and decoder.readout=tanh" : "");
+  check(r.place == Place::kInside || !plain,
+        "decoder.readout = plain: an attention after the RNN would reach nothing; set decoder.readout=tanh{}",
+        r.input_feeding ? "" : ", or attention.place=inside");
   check(r.score == Score::kMultiHead || c.heads == 1,
-        "attention.heads = {}: only the multi-head score has heads; set attention.score=multi-head", c.heads);
+        "attention.heads = {}: only the multi-head score has heads; set attention.score=multi-head, or attention.heads=1", c.heads);
   const int inner = r.inner_width > 0 ? r.inner_width : c.width;
-  check(inner % c.heads == 0, "attention.heads = {}: expected a divisor of attention.width = {}", c.heads, inner);
+  check(inner % c.heads == 0, "attention.heads = {}: expected a divisor of attention.width = {}; set attention.heads={}", c.heads, inner,
+        nearest_heads(inner, c.heads));
 }
 
 void add_mechanism_settings(Settings& s, ModelConfig& c) {
@@ -80,7 +113,7 @@ void validate_rnn(const ModelConfig& c) {
   if (has_attention(c.rnn.score)) {
     validate_attention(c);
   } else {
-    validate_without_attention(c.rnn);
+    validate_without_attention(c);
   }
 }
 
@@ -90,7 +123,7 @@ Settings rnn_settings(ModelConfig& c) {
   s.choice<kernels::Cell>("rnn.cell", r.cell,
                           {{"gru", kernels::Cell::kGru}, {"lstm", kernels::Cell::kLstm}, {"tanh", kernels::Cell::kTanh}},
                           "kind of recurrent cell");
-  s.flag("rnn.reset-after", r.reset_after, "GRU: the reset gate stands after the product (cuDNN, PyTorch) or before it (Cho 2014)");
+  s.flag("rnn.reset-after", r.reset_after, "GRU: the reset gate stands after the product (cuDNN, PyTorch) or before it (Cho 2014, eq. 8)");
   s.flag("rnn.residual", r.residual, "from the second layer on, add a layer's input to its output where widths agree");
   s.integer("encoder.layers", c.encoder_layers, 1, 64, "layers of the encoder");
   s.integer("encoder.width", r.encoder_width, 0, 8192, "width of an encoder state, both directions together; 0 takes model.width");

@@ -22,7 +22,7 @@ enum class FirstState {
 
 struct RnnConfig {
   kernels::Cell cell = kernels::Cell::kGru;
-  bool reset_after = true;    // GRU: reset gate after the product (cuDNN, PyTorch) or before it (Cho 2014)
+  bool reset_after = true;    // GRU: reset gate after the product (cuDNN, PyTorch) or before it (Cho 2014, eq. 8)
   int encoder_width = 0;      // of h_j, both directions together; 0: D, or 2 D where `wide`
   bool wide = false;          // every direction is as wide as the decoder (Bahdanau 2015, A.2.1)
   bool bidirectional = true;  // half of h_j reads forward, half backward (Bahdanau 2015 §3.2)

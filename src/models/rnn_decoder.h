@@ -4,6 +4,11 @@
 //   c_t = attention(s_{t-1}, h)                        h_t = RNN(E y_{t-1} [; h̃_{t-1}], h_{t-1})
 //   s_t = RNN(E y_{t-1}, c_t; s_{t-1})                 c_t = attention(h_t, h)
 //   readout(s_t, E y_{t-1}, c_t)                       h̃_t = tanh(W_c [c_t; h_t])    eq. 5; its logits W_s h̃_t: eq. 6
+//
+// none (Sutskever 2014 §2; Luong 2015, eq. 3)        none, in every step (Cho 2014 §2.2; Bahdanau 2015, eq. 3)
+//   h_t = RNN(E y_{t-1}; h_{t-1})                      h_t = RNN(E y_{t-1}, c; h_{t-1})
+//   readout(h_t): g of Luong 2015, eq. 2               readout(h_t, E y_{t-1}, c): their g
+//
 // Without a loop through the attention (after, no input feeding; no attention) a whole target is one pass of the recurrent layers, one of
 // the attention and one of the readout. Otherwise the same pass is made for one time step after the other.
 #pragma once

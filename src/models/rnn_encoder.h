@@ -1,4 +1,6 @@
 // The recurrent encoder: one or both directions, stacked (Sutskever 2014 §3; Bahdanau 2015 §3.2; Luong 2015 §3).
+//   h_j = f(x_j, h_{j-1})      Cho 2014, eq. 1; Bahdanau 2015, eq. 1
+//   summary = q(h_1, …, h_S)   Bahdanau 2015, eq. 1; the v of Sutskever 2014, the c of Cho 2014 is a layer over it
 #pragma once
 
 #include <vector>

@@ -55,10 +55,27 @@ void Settings::set(std::string_view key, std::string_view value, std::string_vie
     check(s.set(std::string(value)), "{}: {} = {}: expected {}{}", where, key, value, s.is_whole ? "a whole number, " : "", s.range);
     return;
   }
-  std::vector<std::string> keys;
-  for (const Setting& s : all_) keys.push_back(s.key);
-  const std::string near = near_miss(key, keys);
-  fail("{}: there is no setting \"{:.100}\"{}", where, key, near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near));
+  refuse_key(key, where);
+}
+
+void Settings::refuse_key(std::string_view key, std::string_view where) const {
+  std::vector<std::string> own, keys;
+  for (const Setting& s : all_) own.push_back(s.key);
+  keys = own;
+  for (const Foreign& f : foreign_) keys.push_back(f.key);
+  const auto foreign = [&](std::string_view k) {
+    return std::find_if(foreign_.begin(), foreign_.end(), [&](const Foreign& f) { return f.key == k; });
+  };
+  std::string answer;
+  if (const auto f = foreign(key); f != foreign_.end()) {
+    answer = fmt::format(": it belongs to {}{}{}", f->owner, f->counterpart.empty() ? "" : "; ", f->counterpart);
+  } else {
+    std::string near = near_miss(key, keys);
+    if (near.empty()) near = near_miss(key, own);  // the only one that begins with it
+    const auto other = foreign(near);
+    if (!near.empty()) answer = fmt::format("; did you mean \"{}\"{}?", near, other == foreign_.end() ? "" : ", of " + other->owner);
+  }
+  fail("{}: there is no setting \"{:.100}\"{}", where, key, answer);
 }
 
 void Settings::set_assignment(std::string_view assignment, std::string_view where) {

@@ -47,11 +47,23 @@ class Settings {
     all_.push_back({std::move(key), std::move(help), std::move(range), get, set, true});
   }
 
-  void append(const Settings& more) { all_.insert(all_.end(), more.all_.begin(), more.all_.end()); }
+  // A key that is not of this struct but of another of its kind, and what to say to whoever sets it here: a guess at the spelling would
+  // lead astray.
+  struct Foreign {
+    std::string key;
+    std::string owner;        // "recurrent models"
+    std::string counterpart;  // `a Transformer has "model.width"`, or ""
+  };
+  void foreign(Foreign key) { foreign_.push_back(std::move(key)); }
+
+  void append(const Settings& more) {
+    all_.insert(all_.end(), more.all_.begin(), more.all_.end());
+    foreign_.insert(foreign_.end(), more.foreign_.begin(), more.foreign_.end());
+  }
   const std::vector<Setting>& all() const { return all_; }
 
-  // Throws Error: an unknown key is answered with a known one if one is near, a bad value with the range. `where` says where it was
-  // written.
+  // Throws Error: an unknown key is answered with what it belongs to or with a known one if one is near, a bad value with the range.
+  // `where` says where it was written.
   void set(std::string_view key, std::string_view value, std::string_view where);
   // "key=value".
   void set_assignment(std::string_view assignment, std::string_view where);
@@ -61,7 +73,10 @@ class Settings {
   void from_json(const nlohmann::ordered_json& object, std::string_view where);
 
  private:
+  [[noreturn]] void refuse_key(std::string_view key, std::string_view where) const;
+
   std::vector<Setting> all_;
+  std::vector<Foreign> foreign_;
 };
 
 }  // namespace jumok

@@ -1,4 +1,4 @@
-// Beam search (Sutskever 2014 §3.2; Bahdanau 2015 §4.2) with length normalisation and an exact end.
+// Beam search (Sutskever 2014 §3.2, eq. 2; Bahdanau 2015 §4.2) with length normalisation and an exact end.
 #pragma once
 
 #include <vector>

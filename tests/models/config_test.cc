@@ -123,14 +123,16 @@ TEST(Validate, NamesTheValuesThatDoNotFit) {
   c.source_vocabulary = c.target_vocabulary = 100;
   EXPECT_EQ(error_of(c), "no error");
   c.heads = 3;
-  EXPECT_EQ(error_of(c), "attention.heads = 3: expected a divisor of model.width = 128");
+  EXPECT_EQ(error_of(c), "attention.heads = 3: expected a divisor of model.width = 128; set attention.heads=4");
   c.heads = 1;
   c.width = 33;
-  EXPECT_EQ(error_of(c), "model.width = 33: sinusoidal positions want an even width");
+  EXPECT_EQ(error_of(c), "model.width = 33: sinusoidal positions want an even width; set model.width=34, or positions.kind=learned");
   c.positions = Positions::kLearned;
   EXPECT_EQ(error_of(c), "no error");
   c.target_vocabulary = 90;
-  EXPECT_EQ(error_of(c), "embedding.tying = all: expected one joint vocabulary, found 100 source and 90 target symbols");
+  EXPECT_EQ(
+      error_of(c),
+      "embedding.tying = all: expected one joint vocabulary, found 100 source and 90 target symbols; set embedding.tying=target-output");
   c.tying = Tying::kTargetOutput;
   EXPECT_EQ(error_of(c), "no error");
 }

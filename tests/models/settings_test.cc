@@ -250,6 +250,38 @@ TEST(Settings, OnlyANearSettingIsOffered) {
   EXPECT_EQ(error_of([&] { settings.set("frobnicate", "8", "--set"); }), "--set: there is no setting \"frobnicate\"");
 }
 
+// A guess at the spelling led astray: attention.window became attention.heads, attention.score attention.scale.
+TEST(ModelSettings, AKeyOfAnotherArchitectureIsCalledOne) {
+  struct Case {
+    Architecture architecture;
+    const char *assignment, *answer;
+  };
+  const auto transformer = Architecture::kTransformer, rnn = Architecture::kRnn, language_model = Architecture::kLanguageModel;
+  const Case cases[] = {
+      {transformer, "attention.window=local-m", "\"attention.window\": it belongs to recurrent models"},
+      {transformer, "attention.score=additive",
+       "\"attention.score\": it belongs to recurrent models; a Transformer has \"cross-attention.score\""},
+      {transformer, "rnn.cell=gru", "\"rnn.cell\": it belongs to recurrent models"},
+      {transformer, "encoder.width=64", "\"encoder.width\": it belongs to recurrent models; a Transformer has \"model.width\""},
+      {rnn, "attention.scale=false",
+       "\"attention.scale\": it belongs to Transformers and language models; recurrent models have \"attention.score\" (dot, scaled-dot)"},
+      {rnn, "cross-attention.score=dot",
+       "\"cross-attention.score\": it belongs to Transformers; recurrent models have \"attention.score\""},
+      {rnn, "positions.kind=none", "\"positions.kind\": it belongs to Transformers and language models"},
+      {language_model, "encoder.layers=2", "\"encoder.layers\": it belongs to Transformers and recurrent models"},
+      {language_model, "attention.score=dot", "\"attention.score\": it belongs to recurrent models"},
+      // A slip of the pen in one of them, and one that is near to a key of its own too.
+      {transformer, "attention.windw=local-m", "\"attention.windw\"; did you mean \"attention.window\", of recurrent models?"},
+      {transformer, "attention.head=2", "\"attention.head\"; did you mean \"attention.heads\"?"},
+  };
+  for (const Case& c : cases) {
+    ModelConfig config = empty_config(c.architecture);
+    Settings all;
+    all.append(model_settings(config));  // as a training run joins them with its own
+    EXPECT_EQ(error_of([&] { all.set_assignment(c.assignment, "--set"); }), std::string("--set: there is no setting ") + c.answer);
+  }
+}
+
 TEST(Settings, AFractionInsideTheRangeOfAWholeNumberIsExplained) {
   ModelConfig config;
   Settings settings = model_settings(config);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "laws.h"
 
@@ -137,6 +139,50 @@ TEST(Transformer, AnAblationThatCannotWorkIsAnsweredWithTheNearestThatDoes) {
   EXPECT_NE(message({"attention.sharing=one", "cross-attention.score=general"}).find("key-is-value"), std::string::npos);
   EXPECT_NE(message({"attention.sharing=key-is-value", "cross-attention.score=dot"}).find("attention.sharing=separate"), std::string::npos);
   EXPECT_EQ(message({"cross-attention.score=dot"}), "accepted");
+}
+
+// The tables of docs/mechanisms.md: what is in front of a cross-attention.
+TEST(Transformer, EveryScoreAndSharingHasTheProjectionsOfItsRow) {
+  struct Row {
+    std::vector<const char*> settings;
+    std::vector<std::string> cross, self;
+  };
+  const std::vector<std::string> all = {"key", "query", "value"};
+  const Row rows[] = {
+      {{}, all, all},
+      {{"attention.sharing=key-is-value"}, {"key", "query"}, {"key", "query"}},
+      {{"attention.sharing=one"}, {"shared"}, {"shared"}},
+      {{"attention.project-query=false"}, {"key", "value"}, {"key", "value"}},
+      {{"attention.project-key=false"}, {"query", "value"}, {"query", "value"}},
+      {{"attention.project-value=false"}, {"key", "query"}, {"key", "query"}},
+      {{"cross-attention.score=additive"}, {"key", "query", "score", "value"}, all},
+      {{"cross-attention.score=additive", "attention.sharing=key-is-value"}, {"key", "query", "score"}, {"key", "query"}},
+      {{"cross-attention.score=additive", "attention.sharing=one"}, {"score", "shared"}, {"shared"}},
+      {{"cross-attention.score=general"}, {"key", "value"}, all},
+      {{"cross-attention.score=general", "attention.sharing=key-is-value"}, {"key"}, {"key", "query"}},
+      {{"cross-attention.score=general", "attention.project-query=false"}, {"key", "value"}, {"key", "value"}},
+      {{"cross-attention.score=general", "attention.project-key=false"}, {"value"}, {"query", "value"}},
+      {{"cross-attention.score=dot"}, {"value"}, all},
+      {{"cross-attention.score=dot", "attention.project-key=false"}, {"value"}, {"query", "value"}},
+      {{"cross-attention.score=dot", "attention.project-value=false"}, {}, {"key", "query"}},
+  };
+  for (const Row& row : rows) {
+    ModelConfig c = small_config(Norm::kPre);
+    Settings settings = model_settings(c);
+    for (const char* s : row.settings) settings.set_assignment(s, "test");
+    const auto parts = [model = Transformer(c)](const std::string& prefix) {
+      std::set<std::string> names;
+      for (const auto& e : model.layout().entries()) {
+        if (e.name.starts_with(prefix)) names.insert(e.name.substr(prefix.size(), e.name.find('.', prefix.size()) - prefix.size()));
+      }
+      EXPECT_EQ(names.erase("output"), 1u) << prefix;
+      return std::vector<std::string>(names.begin(), names.end());
+    };
+    EXPECT_EQ(parts("decoder.layers.1.cross_attention."), row.cross) << testing::PrintToString(row.settings);
+    for (const char* self : {"encoder.layers.1.self_attention.", "decoder.layers.1.self_attention."}) {
+      EXPECT_EQ(parts(self), row.self) << testing::PrintToString(row.settings);
+    }
+  }
 }
 
 TEST(Transformer, ATargetOutsideTheVocabularyIsRefusedBeforeAnyGradient) {

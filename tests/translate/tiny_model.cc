@@ -56,6 +56,19 @@ const std::vector<std::string>& sample_sentences() {
 
 namespace {
 
+ModelConfig tiny_transformer(Architecture architecture, int positions) {
+  ModelConfig config = empty_config(architecture);
+  if (architecture == Architecture::kTransformer) config.encoder_layers = 2;
+  config.decoder_layers = 2;
+  config.width = 16;
+  config.heads = 2;
+  config.feed_forward_width = 24;
+  config.max_positions = positions;
+  return config;
+}
+
+}  // namespace
+
 void write_random_model(ModelConfig config, const fs::path& folder, uint64_t seed) {
   SubwordOptions subword_options;
   subword_options.vocabulary = 90;
@@ -69,19 +82,6 @@ void write_random_model(ModelConfig config, const fs::path& folder, uint64_t see
   write_config(folder, config, subwords, {});
   write_parameters(folder / "model.safetensors", model->layout(), block.data());
 }
-
-ModelConfig tiny_transformer(Architecture architecture, int positions) {
-  ModelConfig config = empty_config(architecture);
-  if (architecture == Architecture::kTransformer) config.encoder_layers = 2;
-  config.decoder_layers = 2;
-  config.width = 16;
-  config.heads = 2;
-  config.feed_forward_width = 24;
-  config.max_positions = positions;
-  return config;
-}
-
-}  // namespace
 
 void write_tiny_model(const fs::path& folder, int positions, uint64_t seed) {
   write_random_model(tiny_transformer(Architecture::kTransformer, positions), folder, seed);

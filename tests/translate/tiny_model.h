@@ -25,6 +25,9 @@ class TemporaryFolder {
 // Thirty short English sentences.
 const std::vector<std::string>& sample_sentences();
 
+// Writes a model directory of this configuration, its vocabularies filled in, with random parameters.
+void write_random_model(ModelConfig config, const std::filesystem::path& folder, uint64_t seed);
+
 // Writes a model directory: joint subwords trained on the sentences (about 90 pieces), two layers of width 16, `positions` positions.
 void write_tiny_model(const std::filesystem::path& folder, int positions = 64, uint64_t seed = 1);
 

@@ -263,6 +263,7 @@ void add_align(CLI::App& app, Command& command) {
       ->check(whole(0, 4096))
       ->type_name("N");
   sub->callback([o, &command] {
+    check_matrix_paths(o->matrix);
     const bool several = o->links == "threshold";
     o->align.links = {several ? LinkRule::kThreshold : LinkRule::kBest, o->threshold.value_or(several ? kSeveralThreshold : 0)};
     command = [o] { return run(*o); };

@@ -77,6 +77,7 @@ int run(Options o) {
 }
 
 void check_usage(const Options& o) {
+  check_matrix_paths(o.matrix);
   if (!(o.generate.top_p > 0)) throw CLI::ValidationError("--top-p", "expected a number above 0, up to 1");
 }
 

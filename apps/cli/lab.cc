@@ -103,7 +103,7 @@ void add_cost_experiments(CLI::App& lab, Command& command) {
         sub.add_option("--vocabulary", o.vocabulary, "Symbols of the output layer")->check(whole(8, 1000000));
         sub.add_option("--length", o.length, "Symbols generated")->check(whole(32, 65536));
         sub.add_option("--source-length", o.source_length, "Symbols of the source; a language model has none")->check(whole(1, 65536));
-        sub.add_option("--passes", o.passes, "Generations measured")->check(whole(1, 1000));
+        sub.add_option("--passes", o.passes, "Generations measured, after one that is not counted")->check(whole(1, 1000));
         add_full(sub, o, "1024 symbols");
         add_seed(sub, o.run);
       });
@@ -115,7 +115,9 @@ void add_explain(CLI::App& lab, Command& command) {
       [](CLI::App& sub, ExplainOptions& o) {
         sub.add_option("--model", o.model, "Model directory")->type_name("DIR")->required();
         sub.add_option("--source", o.sources, "Source sentence; given twice, two stand side by side")->type_name("TEXT")->required();
-        sub.add_option("--target", o.target, "Its translation (default: the model's own)")->type_name("TEXT");
+        sub.add_option("--target", o.targets,
+                       "Its translation; given once for both sources, or once for each in their order (default: the model's own)")
+            ->type_name("TEXT");
         sub.add_option("--attention", o.attention, "The one attention to explain, such as decoder.layers.0.cross_attention (default: all)")
             ->type_name("NAME");
         sub.add_option("--head", o.head, "The one head to explain; -1: all")->check(whole(-1, 1000));

@@ -192,11 +192,12 @@ std::unique_ptr<MatrixOutput> open_matrix_output(const std::string& format, cons
 void add_matrix_options(CLI::App& sub, MatrixOptions& o, const std::string& what, const std::string& count) {
   auto* matrix =
       sub.add_option(
-             "--matrix", o.file,
+             "--matrix", o.files,
              fmt::format("Also write {} between subword symbols as json, tsv or html to a file, or as npy (float32, [layers, heads, "
-                         "target, source]) to a new folder",
+                         "target, source]) or svg to a new folder; repeatable",
                          what))
           ->type_name("FORMAT PATH")
+          ->allow_extra_args(false)
           ->check(one_of({"json", "tsv", "npy", "svg", "html"}).application_index(0));
   sub.add_option("--matrix-pairs", o.pairs, fmt::format("{} written there, the first; 0: all (html and svg: {})", count, kPagePairs))
       ->check(whole(0, 1000000000))
@@ -217,22 +218,47 @@ void add_matrix_kind(CLI::App& sub, MatrixOptions& o) {
       ->needs("--matrix");
 }
 
+void check_matrix_paths(const MatrixOptions& o, const std::vector<std::string>& others) {
+  std::vector<fs::path> taken;
+  for (const std::string& other : others) taken.push_back(fs::path(other).lexically_normal());
+  for (const auto& [format, path] : o.files) {
+    const fs::path own = fs::path(path).lexically_normal();
+    if (std::find(taken.begin(), taken.end(), own) != taken.end()) {
+      throw CLI::ValidationError("--matrix", fmt::format("expected a path of its own for each output, found '{}' twice", path));
+    }
+    taken.push_back(own);
+  }
+}
+
 MatrixWriter::MatrixWriter(const MatrixOptions& o, const std::string& model) {
-  const auto& [format, path] = o.file;
-  if (format.empty()) return;
-  left_ = o.pairs > 0 ? static_cast<size_t>(o.pairs) : format == "html" || format == "svg" ? kPagePairs : SIZE_MAX;
-  output_ = open_matrix_output(format, path, "What " + folder_name(model) + " attends to");
+  const std::string whose = o.which == Attentions::kEncoder   ? "the encoder of " + folder_name(model)
+                            : o.which == Attentions::kDecoder ? "the decoder of " + folder_name(model)
+                                                              : folder_name(model);
+  const std::string title = fmt::format("What {} attends to{}", whose, o.which == Attentions::kDecoder ? " in its own text" : "");
+  for (const auto& [format, path] : o.files) {
+    const bool pictures = format == "html" || format == "svg";
+    outputs_.push_back({open_matrix_output(format, path, title), o.pairs > 0 ? static_cast<size_t>(o.pairs)
+                                                                 : pictures  ? kPagePairs
+                                                                             : SIZE_MAX});
+  }
 }
 
 void MatrixWriter::write(std::span<const std::string> sources, std::span<const std::string> targets,
                          const std::function<AttentionMatrices(size_t)>& of) {
-  const size_t count = output_ ? std::min(left_, sources.size()) : 0;
-  for (size_t i = 0; i < count; ++i) output_->write(of(i), sources[i], targets[i]);
-  left_ -= count;
+  size_t most = 0;
+  for (const Limited& o : outputs_) most = std::max(most, o.left);
+  for (size_t i = 0; i < std::min(most, sources.size()); ++i) {
+    const AttentionMatrices matrices = of(i);
+    for (Limited& o : outputs_) {
+      if (o.left == 0) continue;
+      o.output->write(matrices, sources[i], targets[i]);
+      --o.left;
+    }
+  }
 }
 
 void MatrixWriter::commit() {
-  if (output_) output_->commit();
+  for (const Limited& o : outputs_) o.output->commit();
 }
 
 std::string npy_bytes(std::span<const float> values, std::span<const size_t> shape) {

@@ -33,29 +33,34 @@ class MatrixOutput {
 // Throws Error where it is already clear that `path` cannot be written. `title` is that of the page.
 std::unique_ptr<MatrixOutput> open_matrix_output(const std::string& format, const std::string& path, const std::string& title);
 
-// --matrix FORMAT PATH and --matrix-pairs N, as every command has them.
+// --matrix FORMAT PATH, as often as wanted, and --matrix-pairs N, as every command has them.
 struct MatrixOptions {
-  std::pair<std::string, std::string> file;  // format, path; empty: none wanted
-  int pairs = 0;                             // the first; 0: all, of html and svg 20
+  std::vector<std::pair<std::string, std::string>> files;  // format, path
+  int pairs = 0;                                           // the first; 0: all, of html and svg 20
   Attentions which = Attentions::kSource;
 };
 // `what` has the weights: "the attention of every layer and head"; `count` names --matrix-pairs: "Pairs".
 void add_matrix_options(CLI::App& sub, MatrixOptions& options, const std::string& what, const std::string& count);
+// Throws CLI::ValidationError where two of the files are one, or one is among `others` (empty names are none).
+void check_matrix_paths(const MatrixOptions& options, const std::vector<std::string>& others = {});
 
-// The attention of the first pairs of a run, window by window.
+// The attention of the first pairs of a run, window by window, in every format wanted.
 class MatrixWriter {
  public:
-  // Throws Error where it is already clear that the path cannot be written.
+  // Throws Error where it is already clear that a path cannot be written.
   MatrixWriter(const MatrixOptions& options, const std::string& model);
   // `of(i)` gives the weights of pair i of these; one at a time: all of a window would fill the memory.
   void write(std::span<const std::string> sources, std::span<const std::string> targets,
              const std::function<AttentionMatrices(size_t)>& of);
   void commit();
-  explicit operator bool() const { return output_ != nullptr; }
+  explicit operator bool() const { return !outputs_.empty(); }
 
  private:
-  std::unique_ptr<MatrixOutput> output_;
-  size_t left_ = 0;
+  struct Limited {
+    std::unique_ptr<MatrixOutput> output;
+    size_t left;  // pairs that are still to be written to it
+  };
+  std::vector<Limited> outputs_;
 };
 
 // --matrix-of NAME, where a model has several kinds of attention.

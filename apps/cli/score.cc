@@ -188,7 +188,10 @@ void add_score(CLI::App& app, Command& command) {
                      "Lines");
   add_matrix_kind(*sub, o->matrix);
   sub->add_option("--threads", o->threads, "Threads; 0: one a core. Results do not depend on it")->check(whole(0, 4096))->type_name("N");
-  sub->callback([o, &command] { command = [o] { return is_language_model(o->model) ? score_texts(*o) : score_pairs(*o); }; });
+  sub->callback([o, &command] {
+    check_matrix_paths(o->matrix);
+    command = [o] { return is_language_model(o->model) ? score_texts(*o) : score_pairs(*o); };
+  });
 }
 
 }  // namespace jumok

@@ -124,7 +124,7 @@ int run(Options o) {
   o.translator.log = warn;
   AlignmentOutput alignments(o);
   MatrixOptions page_options;
-  if (!o.attention_html.empty()) page_options.file = {"html", o.attention_html};
+  if (!o.attention_html.empty()) page_options.files = {{"html", o.attention_html}};
   MatrixWriter page(page_options, o.model), matrices(o.matrix, o.model);
   const Translator translator(o.model, o.translator);
   // Checks the options against the model.
@@ -165,9 +165,7 @@ void check_usage(const CLI::App& sub, Options& o) {
   if (!o.attention_html.empty() && o.attention_html == o.alignments_output) {
     throw CLI::ValidationError("--attention-html", "expected another file than that of --alignments-output");
   }
-  if (!o.matrix.file.second.empty() && (o.matrix.file.second == o.alignments_output || o.matrix.file.second == o.attention_html)) {
-    throw CLI::ValidationError("--matrix", "expected another file than that of --alignments-output or --attention-html");
-  }
+  check_matrix_paths(o.matrix, {o.alignments_output, o.attention_html});
   if (!o.alignments_output.empty() && o.alignments.empty()) o.alignments = "pharaoh";
   o.translate.alignments = !o.alignments.empty();
   if (!o.translate.alignments && sub.count("--alignment-layer") > 0) {

@@ -15,8 +15,12 @@ kernels::RowScore kernel_of(Score score) {
 
 bool is_scaled(Score score) { return score == Score::kScaledDot || score == Score::kMultiHead; }
 
+struct Mixed {
+  Variable c, output;  // [Nq, ·] before and after W_O; output without value where there is none
+};
+
 // The parts of a sentence, laid down at the target positions of its rows [at, at + count) from row `begin` of the call.
-void fill_parts(const Context& context, const RowAttentionInput& in, const Variable& mixed, size_t g, int64_t at, AttentionParts& parts) {
+void fill_parts(const Context& context, const RowAttentionInput& in, const Mixed& mixed, size_t g, int64_t at, AttentionParts& parts) {
   const int64_t begin = in.rows.query_begin[g], count = in.rows.query_length[g];
   parts.scale = in.scale;
   if (parts.key.rows == 0 && in.k.value) {
@@ -29,7 +33,8 @@ void fill_parts(const Context& context, const RowAttentionInput& in, const Varia
   }
   if (in.u.exists() && parts.vector.empty()) parts.vector.assign(context.value(in.u).data, context.value(in.u).data + in.u.columns);
   parts.query.put(at, in.q.value, begin, count);
-  parts.mixed.put(at, mixed.value, begin, count);
+  parts.mixed.put(at, mixed.c.value, begin, count);
+  if (mixed.output.value) parts.output.put(at, mixed.output.value, begin, count);
   const auto rows = static_cast<size_t>(parts.query.rows);
   if (!in.first.empty()) {
     parts.first.resize(rows);
@@ -45,7 +50,7 @@ void fill_parts(const Context& context, const RowAttentionInput& in, const Varia
 
 // The weights of every group of rows, laid into the map at their sentence and target positions; their parts too, where the map has room for
 // them.
-void fill_map(const Context& context, const RowAttentionInput& in, const Variable& mixed, Score score, const RecurrentCall& call) {
+void fill_map(const Context& context, const RowAttentionInput& in, const Mixed& mixed, Score score, const RecurrentCall& call) {
   for (size_t g = 0; g < call.sentence.size(); ++g) {
     const size_t s = static_cast<size_t>(in.rows.key_length[g]), t = static_cast<size_t>(in.rows.query_length[g]);
     const auto at = static_cast<size_t>(call.position[static_cast<size_t>(in.rows.query_begin[g])]);
@@ -61,7 +66,8 @@ void fill_map(const Context& context, const RowAttentionInput& in, const Variabl
     parts.score = score;
     if (parts.query.rows == 0) {
       parts.query = NumberTable(length, in.q.value.columns);
-      parts.mixed = NumberTable(length, mixed.value.columns);
+      parts.mixed = NumberTable(length, mixed.c.value.columns);
+      if (mixed.output.value) parts.output = NumberTable(length, mixed.output.value.columns);
     }
     fill_parts(context, in, mixed, g, static_cast<int64_t>(at), parts);
   }
@@ -118,9 +124,10 @@ Variable RecurrentAttention::operator()(Context& context, const Variable& q, con
   in.first = ranges.first;
   in.last = ranges.last;
   in.dropout = context.next_dropout(call.dropout.row_keys, call.dropout.rate);
-  const Variable c = row_attention(context, in);
-  if (call.map != nullptr) fill_map(context, in, c, options_.score, call);
-  return output_.exists() ? linear(context, c, memory.output) : c;
+  Mixed mixed{row_attention(context, in), {}};
+  if (output_.exists()) mixed.output = linear(context, mixed.c, memory.output);
+  if (call.map != nullptr) fill_map(context, in, mixed, options_.score, call);
+  return output_.exists() ? mixed.output : mixed.c;
 }
 
 }  // namespace jumok

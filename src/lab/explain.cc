@@ -50,6 +50,7 @@ ExplainedQuery query_of(const ModelConfig& config, const ExplainedSentence& s, c
   q.heads = map.heads;
   q.head = head;
   q.symbol = axes.rows[static_cast<size_t>(row)];
+  q.row = row;
   q.keys = axes.columns;
   q.formulas = formulas_of(config, map.name, p, map.heads);
   q.allowed = allowed_keys(p, row, columns);
@@ -57,9 +58,13 @@ ExplainedQuery query_of(const ModelConfig& config, const ExplainedSentence& s, c
   q.scores.assign(scores.begin() + row * columns, scores.begin() + (row + 1) * columns);
   const std::vector<float>& weights = map.weights[static_cast<size_t>(head)];
   q.weights.assign(weights.begin() + row * columns, weights.begin() + (row + 1) * columns);
-  q.query = part_of(p.query, row, map.heads, head);
+  // The location score's own projection gives the scores, so the part called query is no query there.
+  q.query = p.score == Score::kLocation ? part_of(s.decoder.asking, row, 1, 0) : part_of(p.query, row, map.heads, head);
   q.mixed = part_of(p.mixed, row, map.heads, head);
-  if (p.output.rows > 0) q.output = part_of(p.output, row, 1, 0);
+  q.output_name = output_name(config, p);
+  q.readout_name = readout_name(config);
+  if (!q.output_name.empty()) q.output = part_of(p.output, row, 1, 0);
+  if (!q.readout_name.empty()) q.readout = part_of(s.decoder.readout, row, 1, 0);
   if (!p.centre.empty()) q.centre = p.centre[static_cast<size_t>(row)], q.sigma = p.sigma;
   return q;
 }
@@ -90,9 +95,11 @@ void check_found(const ExplainResult& r, const ExplainOptions& o) {
   }
 }
 
+bool is_text_model(const LoadedModel& m) { return m.config.architecture == Architecture::kLanguageModel; }
+
 // The text of a language model stands on the target side.
 SymbolPair text_of(const LoadedModel& m, const ExplainOptions& o, const std::string& text) {
-  check(o.target.empty(), "explain: a language model reads one text, the source; found a target too");
+  check(o.targets.empty(), "explain: a language model reads one text, the source; found a target too");
   SymbolPair pair;
   pair.target = m.subwords.target->encode(text).ids;
   const auto longest = static_cast<size_t>(m.config.max_positions) - 1;  // the start symbol has a position too
@@ -101,8 +108,15 @@ SymbolPair text_of(const LoadedModel& m, const ExplainOptions& o, const std::str
   return pair;
 }
 
-// Source and target as symbols; the target is the given one or the greedy translation, as far as there are positions for both.
-SymbolPair pair_of(const LoadedModel& m, const std::string& source, const std::string& target, Workers& workers) {
+std::string target_of(const ExplainOptions& o, size_t source) {
+  if (o.targets.empty()) return "";
+  return o.targets.size() == 1 ? o.targets.front() : o.targets[source];
+}
+
+// The i-th source and its target as symbols; the target is the given one or the greedy translation, as far as there are positions for both.
+SymbolPair pair_of(const LoadedModel& m, const ExplainOptions& o, size_t i, Workers& workers) {
+  const std::string &source = o.sources[i], target = target_of(o, i);
+  if (is_text_model(m)) return text_of(m, o, source);
   SymbolPair pair;
   const auto longest = static_cast<size_t>(m.config.max_positions) - 1;  // the end symbol has one too
   pair.source = m.subwords.source->encode(source).ids;
@@ -134,6 +148,8 @@ AttentionAxes axes_of(const ExplainedSentence& s, const AttentionMaps::Map& map)
 void check_options(const ExplainOptions& o) {
   check(!o.sources.empty() && o.sources.size() <= 2, "explain: expected one source, or two to stand side by side, found {}",
         o.sources.size());
+  check(o.targets.size() <= 1 || o.targets.size() == o.sources.size(),
+        "explain: expected no target, one, or one for each source, found {} for {}", o.targets.size(), o.sources.size());
   for (const std::string& source : o.sources) check(!is_blank(source), "explain: source \"{}\": expected a sentence", source);
 }
 
@@ -149,17 +165,18 @@ ExplainResult run_explain(const ExplainOptions& o) {
   options.only = o.attention;
   const int longest = longest_aligned(count_matrices(*m.model, m.parameters->data(), options, workers));
   for (size_t i = 0; i < o.sources.size(); ++i) {
-    const bool text = m.config.architecture == Architecture::kLanguageModel;
-    const SymbolPair pair = text ? text_of(m, o, o.sources[i]) : pair_of(m, o.sources[i], i == 0 ? o.target : "", workers);
+    const SymbolPair pair = pair_of(m, o, i, workers);
     check(std::cmp_less_equal(std::max(pair.source.size(), pair.target.size()), longest),
           "source {}: {} symbols, {} of its translation: memory is kept for the weights of {}", i + 1, pair.source.size(),
           pair.target.size(), longest);
     ExplainedSentence s;
     s.source = o.sources[i];
-    if (!text) s.target = m.subwords.target->decode(pair.target);
+    if (!is_text_model(m)) s.target = m.subwords.target->decode(pair.target);
     s.source_symbols = pieces(*m.subwords.source, pair.source);
     s.target_symbols = pieces(*m.subwords.target, pair.target);
     s.maps = force(*m.model, m.parameters->data(), {pair}, options, workers).front().maps;
+    if (const auto* recurrent = dynamic_cast<const Seq2Seq*>(m.model.get()); recurrent != nullptr && !s.maps.empty())
+      workers.run(1, [&](int, int) { s.decoder = decoder_rows(*recurrent, m.parameters->data(), pair); });
     result.queries.push_back(queries_of(m.config, s, o));
     result.sentences.push_back(std::move(s));
   }

@@ -15,7 +15,7 @@ struct KvCacheOptions {
   int vocabulary = 8000;
   int length = 256;        // symbols generated
   int source_length = 16;  // symbols of the source; a language model has none
-  int passes = 3;          // of generating; of each step's times the median is taken
+  int passes = 3;          // of generating, after one that is not counted; of each step's times the median is taken
   LabRun run;
 
   void full_budget() { length = 1024; }

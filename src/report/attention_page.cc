@@ -165,8 +165,11 @@ std::string ramps() {
 std::string attention_page(std::string_view title, std::span<const AttentionExample> examples) {
   Page page{std::string(title)};
   page.paragraph(
-      "Each row of a map is one piece that was produced, each column one that it could attend to: of the source, or of a text what stands "
-      "before (· goes on with a word, <s> is the start, </s> the end). The darker a cell (on a dark screen: the lighter), the more "
+      "Each row of a map is one piece that asks, each column one that it could attend to. Over the source, rows are the pieces produced "
+      "and "
+      "columns those of the source; within an encoder both are the pieces of the source; within a decoder, and of a text, rows are the "
+      "pieces produced and columns what stands before them (· goes on with a word, <s> is the start, </s> the end). The darker a cell (on "
+      "a dark screen: the lighter), the more "
       "attention it has. "
       "Point at a cell for its weight, choose a layer or a head beside or below the map. The small number of a head is its entropy, the "
       "mean "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "report/svg.h"
@@ -42,10 +43,11 @@ Layout layout_of(const HeatMap& map) {
   return layout;
 }
 
-std::string label(std::string_view word, const Layout& layout, std::string_view place) {
+std::string label(std::string_view word, const Layout& layout, std::string_view place, bool marked = false) {
   const std::string shown = shortened(word, kMaxLabel, layout.font);
   const std::string whole = shown == word ? "" : "<title>" + escape(word) + "</title>";
-  return fmt::format("<text class=\"word\" font-size=\"{}\" {}>{}{}</text>", layout.font, place, escape(shown), whole);
+  return fmt::format("<text class=\"word{}\" font-size=\"{}\" {}>{}{}</text>", marked ? " on" : "", layout.font, place, escape(shown),
+                     whole);
 }
 
 std::string labels(const HeatMap& map, const Layout& layout) {
@@ -57,7 +59,7 @@ std::string labels(const HeatMap& map, const Layout& layout) {
   svg += "</g><g class=\"rows\" text-anchor=\"end\">";
   for (size_t i = 0; i < map.rows.size(); ++i) {
     const double y = layout.top + layout.cell * (static_cast<double>(i) + 0.5) + layout.font * 0.36;
-    svg += label(map.rows[i], layout, fmt::format("x=\"{:.1f}\" y=\"{:.1f}\"", layout.left - kLabelGap, y));
+    svg += label(map.rows[i], layout, fmt::format("x=\"{:.1f}\" y=\"{:.1f}\"", layout.left - kLabelGap, y), std::cmp_equal(i, map.marked));
   }
   return svg + "</g>";
 }
@@ -79,6 +81,14 @@ std::string cells(const HeatMap& map, const Layout& layout) {
     }
   }
   return svg + "</g>";
+}
+
+// A frame around the row; the pointer passes through it to the cells.
+std::string mark(const HeatMap& map, const Layout& layout) {
+  if (map.marked < 0) return "";
+  return fmt::format("<rect class=\"mark\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"4\"/>", layout.left - 2,
+                     layout.top + layout.cell * static_cast<double>(map.marked) - 2,
+                     layout.cell * static_cast<double>(map.columns.size()) + 3, layout.cell + 3);
 }
 
 // The colour of every weight from 0 to 1.
@@ -103,11 +113,13 @@ std::string legend(const Layout& layout, double y) {
 std::string heat_map_svg(const HeatMap& map) {
   check(map.weights.size() == map.rows.size() * map.columns.size(), "heat map '{}': expected {} × {} weights, found {}", map.title,
         map.rows.size(), map.columns.size(), map.weights.size());
+  check(std::cmp_less(map.marked, map.rows.size()), "heat map '{}': expected a row to mark of {}, found {}", map.title, map.rows.size(),
+        map.marked);
   const Layout layout = layout_of(map);
   std::string svg = svg_open(layout.width, layout.height, map.title.empty() ? "attention weights" : map.title, "map");
   if (!map.title.empty())
     svg += fmt::format("<text class=\"title\" font-size=\"15\" x=\"{}\" y=\"{}\">{}</text>", kMargin, kMargin + 13, escape(map.title));
-  svg += cells(map, layout) + labels(map, layout);
+  svg += cells(map, layout) + mark(map, layout) + labels(map, layout);
   svg += legend(layout, layout.top + layout.cell * static_cast<double>(map.rows.size()) + 16);
   return svg + "</svg>";
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "report/page.h"
@@ -42,21 +44,44 @@ std::string indented(std::string_view lines) {
   return out + "\n";
 }
 
-// Broken between words.
-std::string wrapped(std::string_view text) {
-  std::string out;
+// Broken between words; a longer word stands alone.
+std::vector<std::string> lines_of(std::string_view text, size_t columns) {
+  std::vector<std::string> lines = {""};
   size_t column = 0;
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     const size_t width = terminal_width(word);
-    if (column > 0 && column + 1 + width > kColumns) out += '\n', column = 0;
-    if (column > 0) out += ' ', ++column;
-    out += word;
+    if (column > 0 && column + 1 + width > columns) lines.emplace_back(), column = 0;
+    if (column > 0) lines.back() += ' ', ++column;
+    lines.back() += word;
     column += width;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return out + "\n";
+  return lines;
+}
+
+std::string wrapped(std::string_view text) { return fmt::format("{}\n", fmt::join(lines_of(text, kColumns), "\n")); }
+
+// A last column of text goes on below itself.
+std::string text_rows(const std::vector<std::string>& cells, const std::vector<size_t>& widths, const std::vector<bool>& right) {
+  if (cells.empty() || terminal_width(cells.back()) <= widths.back()) return text_row(cells, widths, right);
+  std::string out;
+  std::vector<std::string> line = cells;
+  for (std::string& part : lines_of(cells.back(), widths.back())) {
+    line.back() = std::move(part);
+    out += text_row(line, widths, right);
+    std::fill(line.begin(), line.end(), "");
+  }
+  return out;
+}
+
+// A last column of text, where the table is wider than a line of text: what is left of the line, if that is enough to read.
+void narrow(std::vector<size_t>& widths, const std::vector<bool>& right, const std::string& last_header) {
+  constexpr size_t kLeast = 30;
+  if (widths.empty() || right.back()) return;
+  const size_t rest = std::accumulate(widths.begin(), widths.end() - 1, 2 * (widths.size() - 1));
+  if (rest + widths.back() > kColumns && rest + kLeast <= kColumns) widths.back() = std::max(kColumns - rest, terminal_width(last_header));
 }
 
 // Small ones in a row side by side are a gallery.
@@ -84,12 +109,13 @@ std::string text_table(const LabTable& table) {
       right[c] = right[c] && Page::is_number(row[c]);
     }
   }
+  narrow(widths, right, columns > 0 ? table.header.back() : "");
   size_t total = columns > 0 ? 2 * (columns - 1) : 0;
   for (const size_t w : widths) total += w;
   std::string out = text_row(table.header, widths, right);
   for (size_t i = 0; i < total; ++i) out += "─";
   out += "\n";
-  for (const auto& row : table.rows) out += text_row(row, widths, right);
+  for (const auto& row : table.rows) out += text_rows(row, widths, right);
   return out;
 }
 

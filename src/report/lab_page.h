@@ -36,7 +36,8 @@ std::string lab_page(const LabReport& report);
 // columns, tables with aligned columns (figures to the right).
 std::string lab_text(const LabReport& report);
 
-// One aligned table, lines ended. A wide character (East Asian, emoji) takes two columns, a combining mark none.
+// One aligned table, lines ended. A wide character (East Asian, emoji) takes two columns, a combining mark none. A table
+// of more than 100 columns breaks the text of its last one between words.
 std::string text_table(const LabTable& table);
 
 }  // namespace jumok

@@ -54,7 +54,8 @@ Page& Page::table(const std::vector<std::string>& header, const std::vector<std:
           rows[r].size());
     for (size_t i = 0; i < header.size(); ++i) numeric[i] = numeric[i] && is_number(rows[r][i]);
   }
-  std::string html = "<figure><div class=\"scroll\"><table>";
+  constexpr size_t kWide = 8;  // with more columns, headers are broken between words and cells stand closer
+  std::string html = fmt::format("<figure><div class=\"scroll\"><table{}>", header.size() > kWide ? " class=\"wide\"" : "");
   const bool named = std::any_of(header.begin(), header.end(), [](const std::string& name) { return !name.empty(); });
   html += (named ? "<thead>" + table_row("th", header, numeric) + "</thead>" : "") + "<tbody>";
   for (const auto& row : rows) html += table_row("td", row, numeric);

@@ -159,6 +159,7 @@ std::string svg_style() {
       "NanumGothic,sans-serif;font-variant-numeric:tabular-nums}"
       ".jm text{fill:var(--ink)}.jm .soft{fill:var(--soft)}.jm .title{font-weight:600}.jm .ground{fill:var(--ground)}"
       ".jm .word{unicode-bidi:plaintext}.jm .on{font-weight:700;fill:var(--accent)}"
+      ".jm .mark{fill:none;stroke:var(--accent);stroke-width:2;pointer-events:none}"
       ".jm .c:hover{stroke:var(--accent);stroke-width:2}.jm .nan{fill:var(--grid);stroke:var(--soft);stroke-dasharray:2 2}"
       ".jm .grid{stroke:var(--grid)}.jm .axis{stroke:var(--soft)}.jm "
       ".line{fill:none;stroke:var(--line);stroke-width:2;stroke-linejoin:round}.jm .long{stroke-width:1.4}"

@@ -177,9 +177,7 @@ TEST_F(AlignCommand, TheHtmlPageShowsTheFirstTwentyPairsUnlessMoreAreWanted) {
 
 TEST_F(AlignCommand, NpyFilesAreThoseThatNumpyReads) {
   const Outcome o = align("3 1 4\n\n7\n", "4 1\n\n7\n", "--matrix npy " + quoted("m") + " --matrix json " + quoted("m.json"));
-  EXPECT_EQ(o.status, 2) << "one --matrix a run: " << o.err;
-  ASSERT_EQ(align("3 1 4\n\n7\n", "4 1\n\n7\n", "--matrix npy " + quoted("m")).status, 0);
-  ASSERT_EQ(align("3 1 4\n\n7\n", "4 1\n\n7\n", "--matrix json " + quoted("m.json")).status, 0);
+  ASSERT_EQ(o.status, 0) << o.err;
   expect_failure(align("3\n", "3\n", "--matrix npy " + quoted("m")), "expected a new or an empty folder");
   if (run_shell("python3 -c 'import numpy'").status != 0) GTEST_SKIP() << "python3 has no numpy";
   const auto script = file("read.py",

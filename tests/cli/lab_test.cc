@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/file.h"
 #include "program.h"
@@ -94,12 +95,44 @@ TEST(Lab, SettingsThatOneOfTheModelsCannotTakeAreWrongUsage) {
       {"kv-cache --preset rnn-none", "rnn-none"},
       {"explain --model none --source a --source b --source c", "found 3"},
       {"explain --model none --source ' '", "expected a sentence"},
+      {"explain --model none --source a --target b --target c", "found 2 for 1"},
   };
   for (const auto& [options, part] : wrong) {
     const Outcome o = run_jumok("lab " + std::string(options));
     EXPECT_EQ(o.status, 2) << options;
     EXPECT_EQ(o.out, "") << options;
     EXPECT_NE(o.err.find(part), std::string::npos) << options << ": " << o.err;
+  }
+}
+
+// One target is that of both sources; given twice, each source has its own.
+TEST(Lab, ExplainTakesATargetForBothSourcesOrOneForEach) {
+  const std::string run =
+      "lab explain --json --quiet --attention decoder.layers.0.cross_attention --source '5 8' --source '5 9' --model '" +
+      (fs::path(JUMOK_TEST_DATA).parent_path().parent_path() / "translate/data/reverse-digits").string() + "'";
+  const auto targets = [&](const std::string& options) {
+    const Outcome o = run_jumok(run + options);
+    EXPECT_EQ(o.status, 0) << o.err;
+    const auto sentences = nlohmann::json::parse(o.out)["sentences"];
+    return std::pair<std::string, std::string>(sentences[0]["target"], sentences[1]["target"]);
+  };
+  EXPECT_EQ(targets(""), std::pair(std::string("8 5"), std::string("9 5")));
+  EXPECT_EQ(targets(" --target '1 2'"), std::pair(std::string("1 2"), std::string("1 2")));
+  EXPECT_EQ(targets(" --target '1 2' --target '3 4'"), std::pair(std::string("1 2"), std::string("3 4")));
+}
+
+// Names and settings of a dozen mechanisms: the terminal's lines are those of other text.
+TEST(Lab, WhatCompareTrainedFitsTheTerminal) {
+  const Outcome o = run_jumok(
+      "lab compare --only 'luong dot' --only transformer --width 8 --updates 1 --batch-tokens 64 --pairs 20 --test-pairs 2 --threads 1 "
+      "--quiet");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const size_t begin = o.out.find("What was trained");
+  ASSERT_NE(begin, std::string::npos) << o.out;
+  std::istringstream lines(o.out.substr(begin));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("─")) continue;
+    EXPECT_LE(line.size(), 104u) << line;  // "…" of the caption takes three bytes
   }
 }
 

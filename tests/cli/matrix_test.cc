@@ -1,4 +1,4 @@
-// --matrix of translate and score, with the little model that turns lines of digits round (tests/translate/data/reverse-digits).
+// --matrix of translate, score and align, with the little model that turns lines of digits round (tests/translate/data/reverse-digits).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,6 +51,59 @@ TEST_F(MatrixOption, TranslateWritesThoseOfTheBestTranslations) {
 
 TEST_F(MatrixOption, TwoOutputsOfOneNameAreWrongUsage) {
   EXPECT_EQ(translate("1 2\n", "--matrix json " + quoted("m") + " --attention-html " + quoted("m")).status, 2);
+}
+
+TEST_F(MatrixOption, SeveralFormatsComeOfOneRun) {
+  const Outcome o = translate("1 2 3\n4 5\n", "--matrix json " + quoted("m.json") + " --matrix npy " + quoted("b") + " --matrix tsv " +
+                                                  quoted("m.tsv") + " --matrix-pairs 1");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(fs::exists(folder_ / "b/000000.npy"));
+  EXPECT_FALSE(fs::exists(folder_ / "b/000001.npy"));
+  const std::string json = read_file(folder_ / "m.json"), tsv = read_file(folder_ / "m.tsv");
+  EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 1);
+  EXPECT_EQ(std::count(tsv.begin(), tsv.end(), '\n'), 1 + 2 * 2 * 4 * 4);
+  const std::string pairs = model_ + " --source " + file("s", "1 2 3\n4 5\n") + " --target " + file("t", "3 2 1\n5 4\n");
+  for (const char* command : {"score", "align"}) {
+    const Outcome both = run_jumok(command + pairs + " --matrix json " + quoted("j") + " --matrix tsv " + quoted("t2"));
+    EXPECT_EQ(both.status, 0) << both.err;
+    EXPECT_EQ(nlohmann::json::parse(read_file(folder_ / "j").substr(0, read_file(folder_ / "j").find('\n')))["pair"], 0);
+    EXPECT_GT(read_file(folder_ / "t2").size(), tsv.size());
+  }
+}
+
+// Pictures of 20 pairs unless more are asked for; the numbers beside them are not cut with them.
+TEST_F(MatrixOption, EachFormatKeepsItsOwnNumberOfPairs) {
+  std::string lines;
+  for (int i = 0; i < 22; ++i) lines += "1\n";
+  ASSERT_EQ(translate(lines, "--beam 1 --matrix json " + quoted("m") + " --matrix html " + quoted("page.html")).status, 0);
+  const std::string json = read_file(folder_ / "m"), page = read_file(folder_ / "page.html");
+  EXPECT_EQ(std::count(json.begin(), json.end(), '\n'), 22);
+  EXPECT_NE(page.find("<h2>Sentence 20</h2>"), std::string::npos);
+  EXPECT_EQ(page.find("<h2>Sentence 21</h2>"), std::string::npos);
+}
+
+TEST_F(MatrixOption, TwoOutputsOfOnePathAreWrongUsageInPlainWords) {
+  const std::string pairs = " --source none --target none", twice = " --matrix json x --matrix tsv ./x";
+  for (const std::string& command : {std::string("translate"), "score" + pairs, "align" + pairs, std::string("generate")}) {
+    const Outcome o = run_jumok(command + model_ + twice);
+    EXPECT_EQ(o.status, 2) << command;
+    EXPECT_NE(o.err.find("--matrix: expected a path of its own for each output, found './x' twice"), std::string::npos) << o.err;
+  }
+  const Outcome half = translate("1\n", "--matrix json " + quoted("m") + " --matrix tsv");
+  EXPECT_EQ(half.status, 2);
+  EXPECT_NE(half.err.find("--matrix: expected FORMAT PATH behind it"), std::string::npos) << half.err;
+}
+
+TEST_F(MatrixOption, ThePageSaysWhoseAttentionItShows) {
+  const auto title = [&](const std::string& which) {
+    EXPECT_EQ(translate("1 2\n", "--matrix html " + quoted("p.html") + " --matrix-of " + which).status, 0);
+    const std::string page = read_file(folder_ / "p.html");
+    const size_t begin = page.find("<h1>") + 4;
+    return page.substr(begin, page.find("</h1>") - begin);
+  };
+  EXPECT_EQ(title("source"), "What reverse-digits attends to");
+  EXPECT_EQ(title("encoder"), "What the encoder of reverse-digits attends to");
+  EXPECT_EQ(title("decoder"), "What the decoder of reverse-digits attends to in its own text");
 }
 
 TEST_F(MatrixOption, WhatIsRefusedLeavesNoFolder) {

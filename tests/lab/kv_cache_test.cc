@@ -21,6 +21,15 @@ TEST(KvCacheCost, ASourceMayBeLongerThanThePresetHasPositionsFor) {
   EXPECT_EQ(run_kv_cache(o).rows.size(), 3u);
 }
 
+// A first generation prepares what a process prepares but once; what it takes is no cost of the cache.
+TEST(KvCacheCost, TheMeasuredGenerationsAreNotTheFirst) {
+  KvCacheOptions o = small();
+  std::vector<std::string> told;
+  o.run.progress = [&](double, std::string_view text) { told.emplace_back(text); };
+  run_kv_cache(o);
+  EXPECT_EQ(told, (std::vector<std::string>{"warming up", "length 16", "length 32", "length 40"}));
+}
+
 TEST(KvCacheCost, AStepReadsWhatTheFormulaSays) {
   const KvCacheResult r = run_kv_cache(small());
   ASSERT_EQ(r.rows.size(), 3u);

@@ -11,8 +11,6 @@
 #include "base/file.h"
 #include "lab/bottleneck.h"
 #include "lab/compare.h"
-#include "lab/gradient.h"
-#include "lab/heads.h"
 #include "small_plan.h"
 
 namespace jumok {
@@ -319,90 +317,6 @@ TEST(Bottleneck, EveryMechanismAtEveryLength) {
   EXPECT_EQ(one.parts[0].rows[0].points[1].exact, r.parts[0].rows[3].points[1].exact);
   o.only = {"luong dot"};
   EXPECT_THROW(check_options(o), Error);
-}
-
-// At first values the linearised GRU keeps 1/2 + 1/4 a step, the LSTM σ(1) + 1/4, a plain layer of spectral radius 1 at most all; an
-// attention weight knows no distance.
-TEST(Gradient, FallsWithDistanceOnlyWithoutAttention) {
-  GradientOptions o;
-  o.length = 60;
-  o.sentences = 3;
-  const GradientResult r = run_gradient(o);
-  const auto row = [&](const std::string& name) {
-    for (const GradientRow& g : r.rows) {
-      if (g.name == name) return g;
-    }
-    ADD_FAILURE() << name;
-    return GradientRow{};
-  };
-  EXPECT_NEAR(row("none, GRU").decay, 0.75, 0.06);  // of the slowest direction: the first steps lose more
-  EXPECT_NEAR(row("none, LSTM").decay, 0.981, 0.03);
-  EXPECT_LT(row("none, tanh").decay, 1);
-  EXPECT_LT(row("none, GRU").kept, 1e-5);
-  for (const char* name : {"bahdanau, GRU", "luong, GRU", "transformer"}) {
-    EXPECT_GT(row(name).kept, 0.02) << name;
-    EXPECT_NEAR(row(name).decay, 1, 0.05) << name;
-    for (const double n : row(name).norms) EXPECT_GT(n, 0) << name;
-  }
-}
-
-// A later output word is further from every source word by its steps, and its gradient is that of its own loss alone.
-TEST(Gradient, ALaterWordIsFurtherAway) {
-  GradientOptions o;
-  o.length = 20;
-  o.sentences = 2;
-  const GradientResult first = run_gradient(o);
-  o.word = 8;
-  const GradientResult later = run_gradient(o);
-  EXPECT_EQ(later.rows[2].name, "none, GRU");
-  EXPECT_LT(later.rows[2].norms.front(), 0.3 * first.rows[2].norms.front());  // 0.75^7 = 0.13 by theory
-  EXPECT_GT(later.rows[2].norms.front(), 0.03 * first.rows[2].norms.front());
-  EXPECT_EQ(later.rows[5].name, "transformer");
-  EXPECT_GT(later.rows[5].norms.front(), 0.5 * first.rows[5].norms.front());
-  o.word = 21;
-  EXPECT_THROW(run_gradient(o), Error);
-}
-
-// Two heads on two keys by hand: (1/2, 1/2) has 1 bit, (1, 0) none; their divergence is H(3/4, 1/4) - 1/2 = 0.3113 bits.
-TEST(Heads, EntropyAndDivergenceByHand) {
-  HeadSums sums;
-  sums.add({{0.5f, 0.5f}, {1, 0}}, 2);
-  const HeadShape s = sums.mean();
-  EXPECT_NEAR(s.entropy, 0.5, 1e-6);
-  EXPECT_NEAR(s.divergence, 0.311278, 1e-6);
-  EXPECT_NEAR(s.largest, 0.75, 1e-6);
-  HeadSums apart;
-  apart.add({{0, 1}, {1, 0}}, 2);
-  EXPECT_NEAR(apart.mean().divergence, 1, 1e-6);
-  HeadSums alone;
-  alone.add({{0.25f, 0.25f, 0.25f, 0.25f}}, 4);
-  EXPECT_NEAR(alone.mean().entropy, 2, 1e-6);
-  EXPECT_NEAR(alone.mean().possible, 2, 1e-6);
-  EXPECT_EQ(alone.mean().divergence, 0);
-}
-
-TEST(Heads, TheirNumberIsNoSettingForAll) {
-  HeadsOptions o;
-  make_small(o);
-  o.settings = {"attention.heads=2"};
-  EXPECT_THROW(run_heads(o), Error);
-}
-
-TEST(Heads, AllHaveTheSameParameters) {
-  HeadsOptions o;
-  o.heads = {1, 4};
-  make_small(o);
-  const HeadsResult r = run_heads(o);
-  ASSERT_EQ(r.rows.size(), 2u);
-  EXPECT_EQ(r.rows[0].trained.parameters, r.rows[1].trained.parameters);
-  for (const HeadsRow& row : r.rows) {
-    for (const HeadShape& s : {row.shapes.encoder, row.shapes.decoder, row.shapes.source}) {
-      EXPECT_GT(s.entropy, 0);
-      EXPECT_LE(s.entropy, s.possible + 1e-6);
-    }
-  }
-  EXPECT_EQ(r.rows[0].shapes.source.divergence, 0);
-  EXPECT_GT(r.rows[1].shapes.source.divergence, 0);
 }
 
 }  // namespace

@@ -69,6 +69,21 @@ TEST(HeatMap, LongSentencesAndEmptyOnes) {
   EXPECT_EQ(markup_fault(heat_map_svg({})), "");
 }
 
+TEST(HeatMap, AMarkedRowIsFramed) {
+  HeatMap map = two_by_three();
+  EXPECT_EQ(count(heat_map_svg(map), "class=\"mark\""), 0);
+  map.marked = 1;
+  const std::string svg = heat_map_svg(map);
+  EXPECT_EQ(markup_fault(svg), "");
+  const auto y = attributes(svg, "<rect class=\"c ", "y"), frame = attributes(svg, "<rect class=\"mark", "y");
+  ASSERT_EQ(frame.size(), 1u);
+  EXPECT_LT(std::stod(frame[0]), std::stod(y[3]));
+  EXPECT_GT(std::stod(frame[0]), std::stod(y[0]));
+  EXPECT_EQ(count(svg, "class=\"word on\""), 1);
+  map.marked = 2;
+  EXPECT_THROW(heat_map_svg(map), Error);
+}
+
 TEST(HeatMap, AWrongNumberOfWeightsIsRefused) { EXPECT_THROW(heat_map_svg({{"a", "b"}, {"c"}, {0.5f}, ""}), Error); }
 
 }  // namespace

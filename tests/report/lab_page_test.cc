@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/error.h"
 #include "markup.h"
 #include "report/arrows.h"
@@ -19,6 +21,23 @@ TEST(TextTable, FiguresStandToTheRightAndWideCharactersTakeTwoColumns) {
 }
 
 TEST(TextTable, RowsOfAnotherLengthAreRefused) { EXPECT_THROW(text_table({"", {"a", "b"}, {{"1"}}}), Error); }
+
+// "What was trained" of lab compare: names, then settings of 250 columns.
+TEST(TextTable, ALongLastColumnOfTextGoesOnBelowItself) {
+  std::string settings = "transformer-tiny:";
+  for (int i = 0; i < 12; ++i) settings += " attention.score=general";
+  const std::string text = text_table({"", {"mechanism", "settings"}, {{"luong dot", settings}, {"none", "short"}}});
+  std::istringstream lines(text);
+  std::string joined;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("─")) continue;
+    EXPECT_LE(line.size(), 100u) << line;
+    if (line.starts_with("luong dot") || line.starts_with(" ")) joined += (joined.empty() ? "" : " ") + line.substr(11);
+  }
+  EXPECT_EQ(joined, settings) << text;
+  EXPECT_NE(text.find("\nnone       short\n"), std::string::npos) << text;
+  EXPECT_EQ(count(text, "─"), 100);
+}
 
 TEST(LabReport, TextHoldsEverythingButThePictures) {
   LabReport r{

@@ -47,6 +47,14 @@ TEST(Page, CaptionsStandOutsideOfWhatScrolls) {
   EXPECT_EQ(count(html, "<svg/></div><figcaption>under</figcaption></figure>"), 1);
 }
 
+// 13 columns of lab heads: one line of headers made the table wider than the page.
+TEST(Page, TablesOfManyColumnsBreakTheirHeaders) {
+  const auto page = [](size_t columns) { return Page("t").table(std::vector<std::string>(columns, "a b"), {}).html(); };
+  EXPECT_EQ(count(page(8), "<table>"), 1);
+  EXPECT_EQ(count(page(13), "<table class=\"wide\">"), 1);
+  EXPECT_EQ(count(page(13), "table.wide th{white-space:normal"), 1);
+}
+
 TEST(Page, RowsOfAnotherLengthAreRefused) { EXPECT_THROW(Page("t").table({"a", "b"}, {{"1"}}), Error); }
 
 AttentionExample example() {
@@ -62,6 +70,17 @@ TEST(AttentionPage, IsSelfContainedAndEscaped) {
   EXPECT_EQ(count(html, "<script"), 3);
   EXPECT_EQ(count(html, "</script>"), 3);  // none from the words
   EXPECT_EQ(count(html, "<dd class=\"output\" dir=\"auto\">שלום &lt;b&gt;</dd>"), 2);
+}
+
+// The same page is made of every kind of attention, and of an encoder's nothing was produced.
+TEST(AttentionPage, SaysWhatRowsAndColumnsAreOfEachKind) {
+  const std::string html = attention_page("t", std::vector{example()});
+  EXPECT_EQ(count(html, "Each row of a map is one piece that was produced"), 0);
+  for (const char* part : {"Over the source, rows are the pieces produced and columns those of the source;",
+                           "within an encoder both are the pieces of the source;",
+                           "within a decoder, and of a text, rows are the pieces produced and columns what stands before them"}) {
+    EXPECT_EQ(count(html, part), 1) << part;
+  }
 }
 
 TEST(AttentionPage, HasAMapForEveryHeadAndTheirMeans) {

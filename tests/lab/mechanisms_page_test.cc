@@ -1,6 +1,7 @@
 // docs/mechanisms.md against the program: the command of each mechanism is the model that `jumok lab compare` trains.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "base/file.h"
@@ -20,7 +21,7 @@ std::string model_of(const std::string& preset, const std::vector<std::string>& 
 
 // The models of the page's table, "" for a row without a command.
 std::vector<std::string> models_of_page() {
-  std::istringstream page(read_file(JUMOK_TEST_DATA "/../../../docs/mechanisms.md"));
+  std::istringstream page(read_file((std::filesystem::path(JUMOK_TEST_DATA) / "../../../docs/mechanisms.md").lexically_normal()));
   std::vector<std::string> models;
   bool is_table = false;
   for (std::string line; std::getline(page, line);) {

@@ -219,10 +219,17 @@ void add_matrix_kind(CLI::App& sub, MatrixOptions& o) {
 }
 
 void check_matrix_paths(const MatrixOptions& o, const std::vector<std::string>& others) {
+  // However it is spelt: from the root, without the slash that a folder's name may end in.
+  const auto place = [](const std::string& path) {
+    const fs::path whole = fs::absolute(path).lexically_normal();
+    return whole.has_filename() ? whole : whole.parent_path();
+  };
   std::vector<fs::path> taken;
-  for (const std::string& other : others) taken.push_back(fs::path(other).lexically_normal());
+  for (const std::string& other : others) {
+    if (!other.empty()) taken.push_back(place(other));
+  }
   for (const auto& [format, path] : o.files) {
-    const fs::path own = fs::path(path).lexically_normal();
+    const fs::path own = place(path);
     if (std::find(taken.begin(), taken.end(), own) != taken.end()) {
       throw CLI::ValidationError("--matrix", fmt::format("expected a path of its own for each output, found '{}' twice", path));
     }

@@ -136,7 +136,8 @@ void Progress::update(double done, std::string_view text) {
   std::string line = options_.label;
   if (terminal_ && options_.total > 0) {
     const int left = width() - cells_of(options_.label) - cells_of(rest) - 6;  // the bar's two ends and two gaps of two cells
-    append(line, progress_bar(done / options_.total, std::clamp(left, kFewestBarCells, kMostBarCells)));
+    if (left >= kFewestBarCells || cells_of(line) + kFewestBarCells + 4 <= width())
+      append(line, progress_bar(done / options_.total, std::clamp(left, kFewestBarCells, kMostBarCells)));
   }
   append(line, rest);
   draw(line);

@@ -66,7 +66,7 @@ std::string format_duration(double seconds);
 std::string format_rate(double value);
 // The longest beginning of `text` (UTF-8, one cell a code point) that fits in `cells`.
 std::string_view fit_cells(std::string_view text, int cells);
-// As many of the parts of a line, which two spaces separate, as fit; a first part that does not is cut.
+// As many of the parts of a line, which two spaces or more separate, as fit; a first part that does not is cut.
 std::string_view fit_parts(std::string_view text, int cells);
 int cells_of(std::string_view text);
 

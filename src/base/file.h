@@ -61,7 +61,8 @@ class FolderLock {
 void make_folder(const std::filesystem::path& path);
 
 // Whether a later make_folder(path), or writing to a file of that name, can succeed as far as is known now: for saying so before long
-// work. They leave nothing behind and throw Error naming the path where it is already clear that it will fail.
+// work. They leave nothing behind (a folder is made and taken away again) and throw Error naming the path where it is already clear that it
+// will fail.
 void check_folder_place(const std::filesystem::path& path);
 void check_file_place(const std::filesystem::path& path);
 

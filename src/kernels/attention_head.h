@@ -50,7 +50,7 @@ struct AttentionHead {
   float scale = 1;
   // Query i stands at position p = offset + i and sees the keys from p - behind to p + ahead. The causal rule: ahead = 0.
   int64_t offset = 0, behind = kUnlimited, ahead = kUnlimited;
-  int64_t from = 0;              // no query sees a key before this one; where the queries are rows that all see one window
+  int64_t from = 0;              // forward only: no query sees a key before this one; where the queries are rows that all see one window
   PairView<const uint8_t> mask;  // not 0: may attend
   PairView<const float> bias;    // added to the score; -inf blocks the pair
   Dropout dropout;               // row_keys: of the head's queries, [T]

@@ -99,7 +99,8 @@ bool is_text_model(const LoadedModel& m) { return m.config.architecture == Archi
 
 // The text of a language model stands on the target side.
 SymbolPair text_of(const LoadedModel& m, const ExplainOptions& o, const std::string& text) {
-  check(o.targets.empty(), "explain: a language model reads one text, the source; found a target too");
+  const bool none = std::all_of(o.targets.begin(), o.targets.end(), [](const std::string& t) { return t.empty(); });
+  check(none, "explain: a language model reads one text, the source; found a target too");
   SymbolPair pair;
   pair.target = m.subwords.target->encode(text).ids;
   const auto longest = static_cast<size_t>(m.config.max_positions) - 1;  // the start symbol has a position too

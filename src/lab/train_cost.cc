@@ -22,6 +22,20 @@ CorpusSums sums_of(const ParallelCorpus& corpus) {
   return n;
 }
 
+bool is_product(const ParameterLayout::Entry& e, const EncoderDecoder& model) {
+  const bool output_is_target_embedding = model.config().tying != Tying::kNone;
+  const bool lookup = e.name == "encoder.embedding.weight" || (e.name == "decoder.embedding.weight" && !output_is_target_embedding) ||
+                      e.name.find("positions") != std::string::npos;
+  return !e.is_vector && !lookup;
+}
+
+// The encoder's, and those that project what it gives for the decoder's attention.
+bool multiplies_source(const std::string& name) {
+  const bool memory = name.find("cross_attention.key") != std::string::npos || name.find("cross_attention.value") != std::string::npos ||
+                      name.starts_with("decoder.attention.key") || name.starts_with("decoder.attention.value");
+  return name.starts_with("encoder.") || memory;
+}
+
 // q·k and the mix forward: 4 d a pair and head. Backward q·k again, dp = do·v, dv, dq, dk: 10 d. An exponential each way.
 PartWork attention_work(const ModelConfig& config, const CorpusSums& n) {
   const bool reads_source = config.architecture == Architecture::kTransformer;
@@ -34,13 +48,8 @@ PartWork attention_work(const ModelConfig& config, const CorpusSums& n) {
 }  // namespace
 
 int64_t count_product_weights(const EncoderDecoder& model) {
-  const bool output_is_target_embedding = model.config().tying != Tying::kNone;
   int64_t n = 0;
-  for (const auto& e : model.layout().entries()) {
-    const bool lookup = e.name == "encoder.embedding.weight" || (e.name == "decoder.embedding.weight" && !output_is_target_embedding) ||
-                        e.name.find("positions") != std::string::npos;
-    if (!e.is_vector && !lookup) n += e.parameter.rows * e.parameter.columns;
-  }
+  for (const auto& e : model.layout().entries()) n += is_product(e, model) ? e.parameter.rows * e.parameter.columns : 0;
   return n;
 }
 
@@ -52,18 +61,19 @@ UpdateWork work_of_update(const EncoderDecoder& model, const ParallelCorpus& cor
   // y = x Wᵀ forward, dx = dy W and dW += dyᵀ x backward: 6 FLOP a weight and symbol.
   const Parameter output = model.output_weight();
   const auto output_weights = static_cast<double>(output.rows * output.columns);
-  part(Part::kProducts).flop = 6 * n.target * (static_cast<double>(count_product_weights(model)) - output_weights);
   part(Part::kOutputLoss).flop = 6 * n.target * output_weights;
   part(Part::kOutputLoss).exps = n.target * static_cast<double>(output.rows);
   part(Part::kAttention) = attention_work(model.config(), n);
 
   for (const auto& e : model.layout().entries()) {
-    const double rows = e.name.starts_with("encoder.") ? n.source : n.target;
+    const double rows = multiplies_source(e.name) ? n.source : n.target;
+    if (is_product(e, model)) part(Part::kProducts).flop += 6 * rows * static_cast<double>(e.parameter.rows * e.parameter.columns);
     // Forward x, f → s, y; backward dy, ds, s → dx, df.
     if (e.name.ends_with("norm.weight")) part(Part::kNorm).floats += 9 * rows * static_cast<double>(e.parameter.columns);
     // In place forward; backward y, dy → dy.
     if (e.name.ends_with("feed_forward.inner.weight")) part(Part::kActivation).floats += 5 * rows * static_cast<double>(e.parameter.rows);
   }
+  part(Part::kProducts).flop -= part(Part::kOutputLoss).flop;
   // A table's row → y; dy and the table's gradient → that gradient.
   const double looked_up = model.config().architecture == Architecture::kLanguageModel ? n.target : n.source + n.target;
   part(Part::kEmbedding).floats = 5 * looked_up * model.config().width;

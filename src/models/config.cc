@@ -220,8 +220,10 @@ void ModelConfig::validate() const {
   check(width % heads == 0, "attention.heads = {}: expected a divisor of model.width = {}; set attention.heads={}", heads, width,
         nearest_heads(width, heads));
   validate_heads(head_options);
+  int even = width + 1;
+  while (even % 2 != 0 || even % heads != 0) ++even;
   check(positions != Positions::kSinusoidal || width % 2 == 0,
-        "model.width = {}: sinusoidal positions want an even width; set model.width={}, or positions.kind=learned", width, width + 1);
+        "model.width = {}: sinusoidal positions want an even width; set model.width={}, or positions.kind=learned", width, even);
 }
 
 Settings model_settings(ModelConfig& c) {

@@ -32,8 +32,8 @@ struct ModelConfig {
 
   int source_vocabulary = 0, target_vocabulary = 0;  // from the subword models, not settable
 
-  // Throws Error when the values do not fit together (heads must divide the width, …): one line that ends in the nearest settings that do,
-  // "…; set KEY=VALUE and KEY=VALUE, or KEY=VALUE".
+  // Throws Error when the values do not fit together (heads must divide the width, …): one line that ends in the nearest settings, "…; set
+  // KEY=VALUE and KEY=VALUE, or KEY=VALUE"; from there it is a model, or one or two more such lines to one.
   void validate() const;
 };
 

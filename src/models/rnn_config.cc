@@ -47,8 +47,11 @@ void validate_without_attention(const ModelConfig& c) {
       "attention.window=global");
   add(r.input_feeding, "decoder.input-feeding = true", "decoder.input-feeding=false");
   add(c.heads > 1, fmt::format("attention.heads = {}", c.heads), "attention.heads=1");
-  check(idle.empty(), "{}: there is no attention; set {}, or attention.score={}", fmt::join(idle, ", "), fmt::join(off, " and "),
-        c.heads > 1 ? "multi-head" : "general");
+  // What an attention would want then.
+  const bool outside = r.input_feeding && r.place == Place::kInside;
+  const bool readout = r.readout == Readout::kPlain && (outside || r.place == Place::kAfter);
+  check(idle.empty(), "{}: there is no attention; set {}, or attention.score={}{}{}", fmt::join(idle, ", "), fmt::join(off, " and "),
+        c.heads > 1 ? "multi-head" : "general", outside ? " and attention.place=after" : "", readout ? " and decoder.readout=tanh" : "");
   const bool every_step = r.score == Score::kNoneEveryStep;
   check(every_step || r.readout == Readout::kPlain || r.readout == Readout::kTanh,
         "decoder.readout: there is no context to go into it; set decoder.readout=tanh, or attention.score=none-every-step");

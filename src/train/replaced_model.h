@@ -10,7 +10,10 @@ namespace jumok {
 // settings. Throws Error where a file cannot be moved or removed.
 void set_aside_model(const std::filesystem::path& folder);
 
-// The new model is there: the old one goes.
+// Whether there is one.
+bool holds_replaced_model(const std::filesystem::path& folder);
+
+// The new model is there: the old one goes. Files of others in `replaced` stay.
 void forget_replaced_model(const std::filesystem::path& folder);
 
 }  // namespace jumok

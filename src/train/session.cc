@@ -11,13 +11,14 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 namespace {
 
-constexpr char kTiesAll[] = "embedding.tying = all: expected one joint vocabulary, found one a side";
+constexpr char kTiesAll[] = "embedding.tying = all: expected one joint vocabulary, found one a side; set embedding.tying=target-output";
 
 // What does not fit together is said before any text is read.
 void check_configs(const Configs& c) {
   c.model.validate();
-  check(c.train.max_length < c.model.max_positions, "train.max-length = {}: expected less than positions.max = {}", c.train.max_length,
-        c.model.max_positions);
+  check(c.train.max_length < c.model.max_positions,
+        "train.max-length = {}: expected less than positions.max = {}; set train.max-length={}, or positions.max={}", c.train.max_length,
+        c.model.max_positions, c.model.max_positions - 1, c.train.max_length + 1);
 }
 
 // A path among the options, and its name in config.json.
@@ -64,8 +65,8 @@ bool sets_tying(const TrainOptions& o) {
 void check_unused(const TrainOptions& o) {
   std::error_code ignored;
   // A run that ended before its first checkpoint left a config and nothing worth keeping: it may simply be started again.
-  const bool holds_work =
-      fs::exists(o.model / "model.safetensors", ignored) || fs::exists(o.model / "checkpoint/state.safetensors", ignored);
+  const bool holds_work = fs::exists(o.model / "model.safetensors", ignored) ||
+                          fs::exists(o.model / "checkpoint/state.safetensors", ignored) || holds_replaced_model(o.model);
   check(o.overwrite || !holds_work,
         "{}: a model is there already; go on with it (--resume), choose another folder, or replace it (--overwrite)", o.model.string());
 }

@@ -166,7 +166,7 @@ TEST(Progress, EightyCellsHoldShareTimeLossAndRate) {
       progress.update(0.25, "loss 12.119  4.06k tokens/s  update 123456  epoch 12.11");
     });
     EXPECT_NE(text.find(" 25%"), std::string::npos) << text;
-    EXPECT_NE(text.find("0:00 left  loss 12.119  4.06k tokens/s"), std::string::npos) << text;
+    EXPECT_NE(text.find(" left  loss 12.119  4.06k tokens/s"), std::string::npos) << text;
     EXPECT_EQ(text.find("epoch 12.11") != std::string::npos, cells == 132) << text;
     EXPECT_NE(text.find(cells == 80 ? "▕██" : "▕██████  "), std::string::npos) << text;
   }

@@ -113,7 +113,9 @@ TEST_F(TrainCommand, ACheckpointThatFindsNoRoomLeavesTheLastOneWhole) {
   const std::string sums = "cd " + path("m") + " && sha256sum model.safetensors checkpoint/state.safetensors";
   const std::string before = run_shell(sums).out;
   ASSERT_EQ(std::count(before.begin(), before.end(), '\n'), 2);
-  const Outcome o = run_shell("trap '' XFSZ; ulimit -f 600; \"$JUMOK_CLI\" train --resume --max-epochs 2 --quiet --model " + path("m"));
+  const Outcome o =
+      run_shell("trap '' XFSZ; ulimit -f $(($(stat -c %s " + path("m") +
+                "/checkpoint/state.safetensors) / 1024)); \"$JUMOK_CLI\" train --resume --max-epochs 2 --quiet --model " + path("m"));
   EXPECT_EQ(o.status, 1);
   EXPECT_NE(o.err.find("state.safetensors: cannot be written: File too large\n"), std::string::npos) << o.err;
   EXPECT_EQ(run_shell(sums).out.substr(before.find('\n')), before.substr(before.find('\n')));

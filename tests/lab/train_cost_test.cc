@@ -27,7 +27,8 @@ TEST(UpdateWork, IsWhatAHandCounts) {
 
   // 4 matrices of attention, 2 of the feed-forward layer; in the decoder 4 more.
   EXPECT_EQ(count_product_weights(*model), 3 * 4 * 8 * 8 + 2 * 2 * 8 * 16 + 10 * 8);
-  EXPECT_EQ(part(work, Part::kProducts).flop, 6 * 3 * (3 * 4 * 8 * 8 + 2 * 2 * 8 * 16));
+  // The source's 4 rows: the encoder, and the keys and values of the attention over it. The target's 3: the rest.
+  EXPECT_EQ(part(work, Part::kProducts).flop, 6 * (4 * (4 * 8 * 8 + 2 * 8 * 16 + 2 * 8 * 8) + 3 * (6 * 8 * 8 + 2 * 8 * 16)));
   EXPECT_EQ(part(work, Part::kOutputLoss).flop, 6 * 3 * 10 * 8);
   EXPECT_EQ(part(work, Part::kOutputLoss).exps, 3 * 10);
   // 4 × 4 pairs in the encoder, 1 + 2 + 3 in the decoder's past, 3 × 4 over the source.

@@ -240,6 +240,7 @@ TEST_F(Session, LimitsGivenAnewAreThoseOfTheNextTimeToo) {
   TrainOptions epochs = resumed(o.model, 0);
   epochs.max_epochs = 1;  // in the place of the updates, which are done
   EXPECT_EQ(train(epochs).end, TrainEnd::kEpochs);
+  EXPECT_EQ(train(resumed(o.model, 0)).end, TrainEnd::kEpochs);
 }
 
 TEST_F(Session, ARunWithoutAUsablePairLeavesNoModel) {

@@ -4,28 +4,23 @@
 pip install pymarian==1.12.42
 python3 bench/peers/marian_train.py [--preset tiny|small|base] [--threads N]     prints real target symbols per second
 """
-import argparse
 import multiprocessing
 import random
+import shutil
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
-PRESETS = {"tiny": (4, 128, 4, 256), "small": (4, 256, 4, 1024), "base": (6, 512, 8, 2048)}
-parser = argparse.ArgumentParser()
-parser.add_argument("--preset", default="tiny", choices=PRESETS)
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--vocabulary", type=int, default=8000)
-parser.add_argument("--batch-tokens", type=int, default=4096)
-parser.add_argument("--updates", type=int, default=8)
-args = parser.parse_args()
+from shapes import PRESETS, arguments
+
+args = arguments(updates=8)
 layers, width, heads, feed_forward = PRESETS[args.preset]
 work = Path(tempfile.mkdtemp())
 
 
 def write_text():
-    """As many sentences as two updates more than are measured want; symbols are numbers, the first two places Marian's own."""
+    """Sentences for the updates measured, two of warm-up and some to spare; symbols are numbers, the first two places Marian's own."""
     random.seed(1)
     pairs = int((args.updates + 4) * args.batch_tokens / 15.5)
     for side in ("source", "target"):
@@ -63,5 +58,6 @@ while process.is_alive() and len(rates()) < args.updates + 2:
 process.terminate()
 process.join()
 measured = rates()[2:]
+shutil.rmtree(work)
 quartiles = statistics.quantiles(measured, n=4)
 print(f"transformer-{args.preset}, {args.threads} threads: {quartiles[1]:.0f} target symbols/s (quartiles {quartiles[0]:.0f} to {quartiles[2]:.0f}, {len(measured)} updates)")

@@ -4,7 +4,6 @@
 pip install torch==2.15.0
 python3 bench/peers/pytorch_train.py [--preset tiny|small|base] [--threads N]     prints real target symbols per second
 """
-import argparse
 import statistics
 import time
 
@@ -12,15 +11,9 @@ import torch
 from torch import nn
 
 from sentences import sub_batches
+from shapes import PRESETS, arguments
 
-PRESETS = {"tiny": (4, 128, 4, 256), "small": (4, 256, 4, 1024), "base": (6, 512, 8, 2048)}
-parser = argparse.ArgumentParser()
-parser.add_argument("--preset", default="tiny", choices=PRESETS)
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--vocabulary", type=int, default=8000)
-parser.add_argument("--batch-tokens", type=int, default=4096)
-parser.add_argument("--updates", type=int, default=6)
-args = parser.parse_args()
+args = arguments(updates=6)
 torch.set_num_threads(args.threads)
 torch.set_flush_denormal(True)
 torch.manual_seed(1)

@@ -40,11 +40,17 @@ void forbid(const OutputLossInput& in, int64_t begin, Tensor logits) {
   }
 }
 
+// The rows of a part when `rows` are cut into as few parts of at most `most` as there can be, all about as large.
+int64_t even_part(int64_t rows, int64_t most) {
+  const int64_t parts = std::max<int64_t>(1, (rows + most - 1) / most);
+  return (rows + parts - 1) / parts;
+}
+
 // Calls use(begin, logits) for each chunk of rows.
 template <typename Use>
 void for_each_chunk(Context& context, const OutputLossInput& in, Use use) {
   const int64_t rows = in.hidden.value.rows;
-  const Tensor buffer = context.arena.tensor(std::min(output_chunk_rows(in.weight.rows), rows), in.weight.rows);
+  const Tensor buffer = context.arena.tensor(even_part(rows, output_chunk_rows(in.weight.rows)), in.weight.rows);
   for (int64_t begin = 0; begin < rows; begin += buffer.rows) {
     const Tensor logits = buffer.row_slice(0, std::min(buffer.rows, rows - begin));
     chunk_logits(context, in, begin, logits);
@@ -55,7 +61,7 @@ void for_each_chunk(Context& context, const OutputLossInput& in, Use use) {
 }  // namespace
 
 int64_t output_chunk_rows(int64_t vocabulary) {
-  constexpr int64_t kFewest = 128, kMost = 512, kFloats = 1 << 20;
+  constexpr int64_t kFewest = 144, kMost = 576, kFloats = 5 << 20;
   return std::clamp(kFloats / vocabulary, kFewest, kMost);
 }
 

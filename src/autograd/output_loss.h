@@ -21,7 +21,7 @@ struct OutputLoss {
   int64_t tokens = 0;  // N
 };
 
-// Rows of a chunk: enough for the products to run well, few enough for the logits to stay in a far cache.
+// Rows of a chunk at most: enough for the products to run well, few enough for the logits to take 20 MB where the vocabulary allows it.
 int64_t output_chunk_rows(int64_t vocabulary);
 
 // Sums over the rows. While recording, the gradients of the *sum* go to the weights at once and to `hidden` (this op is the start of the

@@ -14,10 +14,20 @@
 namespace jumok::gemm {
 namespace {
 
-// The heights of the row blocks. oneDNN's AVX2 kernel takes six rows at a time and, of a remainder of 1 to 3, sums in another order
-// (measured: a row's bits are equal for all M < 148 with M mod 6 in {0, 4, 5}); its AVX-512 matmul gives equal bits for every M.
-constexpr int64_t kBlocks[] = {144, 96, 48, 24, 12, 4};
-constexpr int64_t kLargestPadded = 12;
+constexpr int64_t kTallest = 144;  // rows of a block
+constexpr int64_t kSlice = 512;    // columns of C at a time: the part of B that they need stays in the cache from block to block
+
+// Rows of the next block when `rows` are left. More than are left: the last ones are padded with zero rows.
+// oneDNN's AVX2 kernel takes six rows at a time and, of a remainder of 1 to 3, sums in another order (measured: a row's bits are equal for
+// all M < 148 with M mod 6 in {0, 4, 5}). Its AVX-512 matmul gives equal bits for every M, but wants a primitive for each: few heights.
+int64_t block_rows(int64_t rows, Backend backend) {
+  if (rows >= kTallest) return kTallest;
+  if (backend == Backend::kSgemm) return rows % 6 == 0 ? rows : std::max(rows, rows / 6 * 6 + 4);
+  for (const int64_t height : {96, 48, 24, 12}) {
+    if (rows >= height) return height;
+  }
+  return rows <= 4 ? 4 : 12;
+}
 
 // C = op(A) op(B) (+ C), op transposing where its letter is 'T'.
 void sgemm(char trans_a, char trans_b, ConstRows a, ConstRows b, Rows c, bool accumulate) {
@@ -38,9 +48,8 @@ void multiply_block(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend b
   }
 }
 
-// The last few rows: padded with zero rows to the next block height, in scratch of our own.
-void multiply_padded(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
-  const int64_t height = a.rows <= 4 ? 4 : kLargestPadded;
+// The last rows, padded with zero rows to the height of a block in scratch of our own.
+void multiply_padded(ConstRows a, ConstRows b, Rows c, int64_t height, bool accumulate, Backend backend) {
   thread_local std::vector<float> in, out;  // scratch, kept because a decoding step comes here with every product
   in.assign(height * a.columns, 0.0f);
   out.assign(height * c.columns, 0.0f);
@@ -50,6 +59,19 @@ void multiply_padded(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend 
   }
   multiply_block({in.data(), height, a.columns, a.columns}, b, {out.data(), height, c.columns, c.columns}, accumulate, backend);
   for (int64_t r = 0; r < a.rows; ++r) std::memcpy(c.row(r), &out[r * c.columns], c.columns * sizeof(float));
+}
+
+// A few columns of C, block by block.
+void multiply_slice(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
+  for (int64_t row = 0; row < a.rows;) {
+    const int64_t height = block_rows(a.rows - row, backend), rows = std::min(height, a.rows - row);
+    if (rows == height) {
+      multiply_block(slice(a, row, rows), b, slice(c, row, rows), accumulate, backend);
+    } else {
+      multiply_padded(slice(a, row, rows), b, slice(c, row, rows), height, accumulate, backend);
+    }
+    row += rows;
+  }
 }
 
 Backend choose_backend() {
@@ -75,14 +97,10 @@ void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend back
   assert(a.columns == b.columns && a.rows == c.rows && b.rows == c.columns);
   if (is_trivial(a.columns, c, accumulate)) return;
   if (backend == Backend::kAuto) backend = choose_backend();
-  int64_t row = 0;
-  for (const int64_t height : kBlocks) {
-    for (; a.rows - row >= height; row += height) {
-      if (height == 4 && a.rows - row > 4) break;  // 5 to 11 rows: one padded block is cheaper than several of four
-      multiply_block(slice(a, row, height), b, slice(c, row, height), accumulate, backend);
-    }
+  for (int64_t column = 0; column < b.rows; column += kSlice) {
+    const int64_t columns = std::min(kSlice, b.rows - column);
+    multiply_slice(a, slice(b, column, columns), {c.data + column, c.rows, columns, c.stride}, accumulate, backend);
   }
-  if (row < a.rows) multiply_padded(slice(a, row, a.rows - row), b, slice(c, row, a.rows - row), accumulate, backend);
 }
 
 void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate) { multiply_nt(a, b, c, accumulate, Backend::kAuto); }

@@ -12,7 +12,7 @@ namespace jumok {
 struct BenchGemmOptions {
   std::vector<std::string> presets = {"transformer-tiny", "transformer-small", "transformer-base"};
   int rows = 512;                                     // of a micro-batch
-  int vocabulary = 8000;                              // of the output layer, which runs in chunks of 131 rows
+  int vocabulary = 8000;                              // of the output layer, which runs in chunks of rows
   std::vector<int> step_rows = {8, 16, 32, 64, 128};  // sentences alive in a step of a recurrent layer
   int step_width = 256;                               // D of that layer
   int threads = 1;                                    // each with matrices of its own, as lanes have; 0: one a core

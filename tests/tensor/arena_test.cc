@@ -41,8 +41,9 @@ TEST(Arena, AnEmptyPieceIsFine) {
 }
 
 TEST(PaddedStride, LeavesPowersOfTwoAndKeepsRowsAligned) {
-  EXPECT_EQ(padded_stride(128), 128);
-  EXPECT_EQ(padded_stride(384), 384);
+  EXPECT_EQ(padded_stride(64), 64);
+  EXPECT_EQ(padded_stride(128), 144);
+  EXPECT_EQ(padded_stride(384), 400);
   EXPECT_EQ(padded_stride(512), 528);
   EXPECT_EQ(padded_stride(2048), 2064);
   EXPECT_EQ(padded_stride(33), 40);

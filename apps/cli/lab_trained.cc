@@ -1,5 +1,6 @@
 #include "lab_trained.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "gold_options.h"
@@ -67,6 +68,18 @@ void add_task(CLI::App& sub, Task& task) {
       ->default_str(task_name(task));
 }
 
+// Those of a sequence of tasks that are named, each once.
+void add_tasks(CLI::App& sub, std::vector<Task>& tasks) {
+  sub.add_option_function<std::vector<std::string>>(
+         "--task",
+         [&tasks](const std::vector<std::string>& names) {
+           std::erase_if(tasks, [&names](Task task) { return std::ranges::find(names, task_name(task)) == names.end(); });
+         },
+         "Task made on the spot: copy or reverse digits; repeatable (default: both)")
+      ->check(one_of({"copy", "reverse"}))
+      ->type_name("NAME");
+}
+
 void add_budget(CLI::App& sub, TrainingPlan& plan, int64_t least_updates, const std::string& updates_help) {
   sub.add_option("--updates", plan.updates, updates_help)->check(whole(least_updates, 10000000));
   sub.add_option("--seconds", plan.seconds, "Seconds of each model instead of updates; 0: updates count")
@@ -115,6 +128,7 @@ void add_bottleneck(CLI::App& lab, Command& command) {
       lab, command, "bottleneck", "Quality against the length of the source, with attention and without", run_bottleneck,
       [](CLI::App& sub, BottleneckOptions& o) {
         add_only(sub, o.only);
+        add_tasks(sub, o.tasks);
         sub.add_option("--lengths", o.lengths, "Lengths of copy and reverse, comma-separated")->delimiter(',')->check(whole(1, 1000));
         add_files(sub, o);
         sub.add_option("--bins", o.bins,
@@ -125,7 +139,7 @@ void add_bottleneck(CLI::App& lab, Command& command) {
             ->needs("--source");
         add_budget(sub, o, 1, kUpdatesHelp);
         sub.add_option("--test-pairs", o.test_pairs, "Pairs of each length held back")->check(whole(1, 1000000));
-        exclude_own_text(sub, {"--lengths", "--pairs", "--test-pairs"});
+        exclude_own_text(sub, {"--task", "--lengths", "--pairs", "--test-pairs"});
         add_full(sub, o, "10 times the updates, lengths 5 to 100, width 256");
         add_seed(sub, o.run);
         add_threads(sub, o.run);

@@ -204,10 +204,25 @@ TEST(Lab, TheAttentionToJudgeIsChosenOnOtherPairs) {
 
 TEST(Lab, OptionsOfTasksAndOfOwnTextAreNotIgnored) {
   const std::string text = " --source a --target b --test-source c --test-target d";
-  for (const char* option : {"compare --task dates", "compare --pairs 5", "bottleneck --lengths 5", "bottleneck --test-pairs 3"}) {
+  for (const char* option : {"compare --task dates", "compare --pairs 5", "bottleneck --lengths 5", "bottleneck --test-pairs 3",
+                             "bottleneck --task copy"}) {
     EXPECT_EQ(run_jumok("lab " + std::string(option) + text).status, 2) << option;
   }
   EXPECT_EQ(run_jumok("lab bottleneck --bins 3,5").status, 2);
+}
+
+TEST(Lab, BottleneckRunsTheTasksNamed) {
+  const std::string run = "lab bottleneck --only bahdanau --lengths 2 --updates 1 --pairs 9 --test-pairs 2 --json --quiet";
+  const auto tasks = [&run](const std::string& options) {
+    const auto result = nlohmann::json::parse(run_jumok(run + options).out);
+    std::string names;
+    for (const auto& part : result.at("parts")) names += part.at("text").get<std::string>() + " ";
+    return names;
+  };
+  EXPECT_EQ(tasks(""), "copy reverse ");
+  EXPECT_EQ(tasks(" --task reverse"), "reverse ");
+  EXPECT_EQ(tasks(" --task reverse --task copy"), "copy reverse ");
+  EXPECT_EQ(run_jumok(run + " --task dates").status, 2);
 }
 
 TEST(Lab, JsonIsOneObject) {

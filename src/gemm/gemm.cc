@@ -74,6 +74,18 @@ void multiply_slice(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend b
   }
 }
 
+// While it lives, oneDNN takes this thread alone; how it shares work would change bits. Then OpenMP has its caller's number again.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 Backend choose_backend() {
   // Instruction sets are sets of bits: as a number, AVX2 with VNNI is above AVX-512.
   constexpr int kAvx512 = dnnl_cpu_isa_avx512_core;
@@ -91,12 +103,11 @@ bool is_trivial(int64_t k, Rows c, bool accumulate) {
 
 }  // namespace
 
-void use_one_thread() { omp_set_num_threads(1); }
-
 void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate, Backend backend) {
   assert(a.columns == b.columns && a.rows == c.rows && b.rows == c.columns);
   if (is_trivial(a.columns, c, accumulate)) return;
   if (backend == Backend::kAuto) backend = choose_backend();
+  const OneThread alone;
   for (int64_t column = 0; column < b.rows; column += kSlice) {
     const int64_t columns = std::min(kSlice, b.rows - column);
     multiply_slice(a, slice(b, column, columns), {c.data + column, c.rows, columns, c.stride}, accumulate, backend);
@@ -108,12 +119,14 @@ void multiply_nt(ConstRows a, ConstRows b, Rows c, bool accumulate) { multiply_n
 void multiply_nn(ConstRows a, ConstRows b, Rows c, bool accumulate) {
   assert(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns);
   if (is_trivial(a.columns, c, accumulate)) return;
+  const OneThread alone;
   sgemm('N', 'N', a, b, c, accumulate);
 }
 
 void multiply_tn(ConstRows a, ConstRows b, Rows c, bool accumulate) {
   assert(a.rows == b.rows && a.columns == c.rows && b.columns == c.columns);
   if (is_trivial(a.rows, c, accumulate)) return;
+  const OneThread alone;
   sgemm('T', 'N', a, b, c, accumulate);
 }
 

@@ -1,4 +1,5 @@
-// Matrix products of row-major f32 views. The only folder that sees oneDNN.
+// Matrix products of row-major f32 views. The only folder that sees oneDNN. Every product runs on the calling thread alone: parallelism is by
+// sentences, outside.
 #pragma once
 
 #include "kernels/rows.h"
@@ -7,9 +8,6 @@ namespace jumok::gemm {
 
 using kernels::ConstRows;
 using kernels::Rows;
-
-// Every product runs on the calling thread alone: parallelism is by sentences, outside. Call once on each thread that multiplies.
-void use_one_thread();
 
 // C = A Bᵀ (+ C when `accumulate`): A [M, K], B [N, K], C [M, N]; the product of a layer, y = x Wᵀ.
 // Reproducible: a row of C depends only on that row of A and on B, never on M or on where the row stands (law test on every machine).

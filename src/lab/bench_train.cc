@@ -2,8 +2,9 @@
 
 #include <numeric>
 
+#include "base/float_mode.h"
 #include "base/rng.h"
-#include "gemm/worker_threads.h"
+#include "base/workers.h"
 #include "lab/train_cost.h"
 #include "train/lanes.h"
 #include "train/optimizer.h"
@@ -63,7 +64,7 @@ BenchTrainResult bench_train(const BenchTrainOptions& o) {
   const int threads = threads_or_cores(o.threads);
   BenchTrainResult result;
   result.roof = measure_machine(threads, 1.0);
-  Workers workers(threads, prepare_model_thread);
+  Workers workers(threads, flush_denormals);
   Lanes lanes(*model, corpus, train, 1, workers);
   OptimizerState state;
   for (auto* block : {&state.parameters, &state.m, &state.v}) block->resize(model->layout().size());

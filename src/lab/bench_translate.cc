@@ -1,7 +1,8 @@
 #include "lab/bench_translate.h"
 
+#include "base/float_mode.h"
 #include "base/rng.h"
-#include "gemm/worker_threads.h"
+#include "base/workers.h"
 #include "models/encoder_decoder.h"
 #include "search/greedy.h"
 #include "text/subwords.h"
@@ -41,7 +42,7 @@ BenchTranslateResult bench_translate(const BenchTranslateOptions& o) {
   const int threads = threads_or_cores(o.threads);
   result.roof = measure_machine(threads, 1.0);
   result.parameters = model->layout().count();
-  Workers workers(threads, prepare_model_thread);
+  Workers workers(threads, flush_denormals);
   const Work round = [&] { workers.run(threads, [&](int, int) { greedy_search(*model->start(parameters.data(), source), search); }); };
   result.seconds = time_in_turn({.seconds = 0, .rounds = o.batches, .wall = true}, {round})[0];
   result.tokens_per_second = rate_spread(static_cast<double>(threads) * o.sentences * o.target_length, result.seconds);

@@ -9,8 +9,10 @@
 
 #include "attention/multi_head.h"
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/rng.h"
-#include "gemm/worker_threads.h"
+#include "base/workers.h"
+#include "gemm/gemm.h"
 #include "lab/timing.h"
 #include "nn/recurrent.h"
 #include "report/curves.h"
@@ -289,7 +291,7 @@ ComplexityResult run_complexity(const ComplexityOptions& o) {
                           [=](int d) { return std::make_unique<AttentionLayer>(d, seed); },
                           [=](int d) { return std::make_unique<RecurrentLayer>(d, seed); },
                           [=](int d) { return std::make_unique<ConvolutionLayer>(d, o.kernel, seed); }};
-  Workers(1, prepare_model_thread).run(1, [&](int, int) {
+  Workers(1, flush_denormals).run(1, [&](int, int) {
     for (size_t l = 0; l < r.layers.size(); ++l) {
       o.run.tell(static_cast<double>(l) / 5, r.layers[l].layer);
       measure(r.layers[l], makers[l], o);

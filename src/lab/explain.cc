@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "lab/explain_formulas.h"
 #include "models/model_files.h"
 #include "text/unicode.h"
@@ -157,7 +158,7 @@ void check_options(const ExplainOptions& o) {
 ExplainResult run_explain(const ExplainOptions& o) {
   check_options(o);
   const LoadedModel m = load_model(o.model);
-  Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
+  Workers workers(threads_or_cores(o.run.threads), flush_denormals);
   ExplainResult result;
   result.symbol = o.symbol;
   result.head = o.head;

@@ -8,7 +8,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "lab/timing.h"
 #include "models/encoder_decoder.h"
 #include "report/curves.h"
@@ -111,7 +112,7 @@ GradientResult run_gradient(const GradientOptions& o) {
   check_options(o);
   const int length = o.length, sentences = o.sentences;
   GradientResult r{length, sentences, o.word, {}};
-  Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
+  Workers workers(threads_or_cores(o.run.threads), flush_denormals);
   const std::vector<Contender> all = contenders();
   for (const Contender& c : all) {
     o.run.tell(static_cast<double>(r.rows.size()) / static_cast<double>(all.size()), c.name);

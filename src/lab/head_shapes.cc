@@ -4,7 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "models/model_files.h"
 #include "translate/forced.h"
 
@@ -59,7 +60,7 @@ HeadShape HeadSums::mean() const {
 
 HeadShapes head_shapes(const std::filesystem::path& model, const LabText& text, const LabRun& run) {
   const LoadedModel m = load_model(model);
-  Workers workers(threads_or_cores(run.threads), prepare_model_thread);
+  Workers workers(threads_or_cores(run.threads), flush_denormals);
   const std::vector<SymbolPair> pairs = symbol_pairs(m, text);
   ForcedOptions options;
   options.maps = true;

@@ -9,7 +9,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "jumok/attention.h"
 #include "lab/timing.h"
 #include "models/language_model.h"
@@ -221,7 +222,7 @@ KvCacheResult run_kv_cache(const KvCacheOptions& o) {
   for (int n = 16; n < length; n *= 2) r.rows.push_back({n});
   r.rows.push_back({length});
   measure_bytes(r.rows, model->config());
-  Workers(1, prepare_model_thread).run(1, [&](int, int) { measure(r, *model, o, length); });
+  Workers(1, flush_denormals).run(1, [&](int, int) { measure(r, *model, o, length); });
   r.pass_exponent = exponent(r.rows, &KvCacheRow::pass_seconds);
   r.step_exponent = exponent(r.rows, &KvCacheRow::step_seconds);
   r.attention_pass_exponent = exponent(r.rows, &KvCacheRow::attention_pass_seconds);

@@ -9,7 +9,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "models/seq2seq.h"
 #include "models/transformer.h"
 #include "report/heat_map.h"
@@ -155,7 +156,7 @@ void check_options(const PermutationOptions& o) {
 PermutationResult run_permutation(const PermutationOptions& o) {
   check_options(o);
   PermutationResult result{o.length, o.permutations, {}, {}};
-  Workers(1, prepare_model_thread).run(1, [&](int, int) {
+  Workers(1, flush_denormals).run(1, [&](int, int) {
     run_transformers(result, o);
     ModelConfig c = model_preset("rnn-bahdanau");
     c.source_vocabulary = c.target_vocabulary = kVocabulary;

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/rng.h"
 #include "base/workers.h"
-#include "gemm/worker_threads.h"
 #include "jumok/attention.h"
 #include "lab/trained_report.h"
 #include "models/model_files.h"
@@ -197,7 +197,7 @@ void check_options(const ScaleOptions& o) {
 ScaleResult run_scale(const ScaleOptions& o) {
   check_options(o);
   const LabText text = o.updates > 0 ? o.text() : LabText();  // what is wrong with files is said before the draws
-  Workers workers(threads_or_cores(o.run.threads), prepare_model_thread);
+  Workers workers(threads_or_cores(o.run.threads), flush_denormals);
   const int64_t chunks = (static_cast<int64_t>(o.draws) + kChunk - 1) / kChunk;
   ScaleResult result{o.keys, chunks * kChunk, {}, {}, 0, {}};
   constexpr double kDrawn = 0.1;  // of the time, where models are trained too

@@ -1,10 +1,11 @@
 #include "lab/timing.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 
 #include <algorithm>
 #include <cmath>
 #include <ctime>
 
-#include "gemm/worker_threads.h"
 
 namespace jumok {
 
@@ -61,7 +62,7 @@ std::vector<Spread> time_in_turn(const Timing& timing, const std::vector<Work>& 
 
 std::vector<Spread> time_side_by_side(int threads, const Timing& timing, const std::function<std::vector<Work>()>& make) {
   std::vector<std::vector<Spread>> all(threads);
-  Workers(threads, prepare_model_thread).run(threads, [&](int i, int) { all[i] = time_in_turn(timing, make()); });
+  Workers(threads, flush_denormals).run(threads, [&](int i, int) { all[i] = time_in_turn(timing, make()); });
   std::vector<Spread> means(all[0].size());
   for (const auto& spreads : all) {
     for (size_t n = 0; n < means.size(); ++n) {

@@ -10,7 +10,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "jumok/aligner.h"
 #include "jumok/metrics.h"
 #include "jumok/trainer.h"
@@ -168,7 +169,7 @@ void TrainingGround::measure(Trained& trained) const {
   trained.width = m.config.width;
   trained.batch_tokens = config.batch_tokens;
   config.lanes = 1;
-  Workers workers(1, prepare_model_thread);
+  Workers workers(1, flush_denormals);
   const size_t lines = std::min(text_.source.size(), static_cast<size_t>(config.batch_tokens) / 4 + 1);
   const ParallelCorpus corpus = ParallelCorpus::build(
       {std::span(text_.source).first(lines), std::span(text_.target).first(lines), *m.subwords.source, *m.subwords.target},

@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "models/model_files.h"
 #include "report/training_page.h"
 #include "text/lines.h"
@@ -189,7 +190,7 @@ TrainResult train(const TrainOptions& options) {
   check_places(o);
   FolderLock lock;  // of a folder that is there already; one that is not is held when it is made
   lock.hold(o.model, "training");
-  Workers workers(threads_or_cores(o.threads), prepare_model_thread);
+  Workers workers(threads_or_cores(o.threads), flush_denormals);
   ParallelLines text = read_text(session, o.source, configs.pairs() ? o.target : o.text, session.stored_text);
   const ParallelLines validation_text = read_validation_text(session);  // before the minutes that a vocabulary may take
   const SubwordPair subwords = subwords_of(session, text);

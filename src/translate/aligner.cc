@@ -1,4 +1,6 @@
 // The public Aligner: pairs of lines → symbols → forced decoding → words and links.
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "jumok/aligner.h"
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/queued_log.h"
-#include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "text/unicode.h"
 #include "translate/attention_matrices.h"
@@ -41,7 +42,7 @@ struct Aligner::Inside {
       : model(load_model(path)),
         log(options.log),
         names(model.model->source_attentions()),
-        workers(threads_or_cores(options.threads), prepare_model_thread) {
+        workers(threads_or_cores(options.threads), flush_denormals) {
     check(!names.empty(), "{}: this model has no attention over the source: it cannot align", path.string());
     heads = count_matrices(names.front());
     matrices = count_matrices("");

@@ -1,4 +1,6 @@
 // The public Generator: prompts → symbols → one path each → text.
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "jumok/generator.h"
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/queued_log.h"
-#include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "search/greedy.h"
 #include "search/sampling.h"
@@ -71,7 +72,7 @@ struct Generator::Inside {
   mutable Workers workers;
 
   Inside(const std::filesystem::path& path, const GeneratorOptions& options)
-      : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), prepare_model_thread) {
+      : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), flush_denormals) {
     check(model.config.architecture == Architecture::kLanguageModel, "{}: expected a language model, found a translation model",
           path.string());
   }

@@ -1,4 +1,6 @@
 // The public Translator: lines → symbols → search → lines.
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "jumok/translator.h"
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/queued_log.h"
-#include "gemm/worker_threads.h"
 #include "models/model_files.h"
 #include "text/unicode.h"
 #include "translate/attention_matrices.h"
@@ -61,7 +62,7 @@ struct Translator::Inside {
   mutable std::mutex mutex;  // Workers run one round at a time
   mutable Workers workers;
   Inside(const std::filesystem::path& path, const TranslatorOptions& options)
-      : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), prepare_model_thread) {
+      : model(load_model(path)), log(options.log), workers(threads_or_cores(options.threads), flush_denormals) {
     check(model.config.architecture != Architecture::kLanguageModel, "{}: expected a translation model, found a language model",
           path.string());
   }

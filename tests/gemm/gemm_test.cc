@@ -1,6 +1,7 @@
 #include "gemm/gemm.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cmath>
 #include <cstring>
@@ -66,7 +67,6 @@ TEST(Gemm, ProductsEqualDoubleReferenceForAnyShapeAndStride) {
 TEST(Gemm, BitsOfARowDependNeitherOnTheNumberOfRowsNorOnItsPlace) {
   for (const auto& [n, k] : {std::pair<int64_t, int64_t>{128, 128}, {384, 128}, {256, 1024}, {2048, 512}, {33, 70}, {1000, 128}, {1100, 256}}) {
     Matrix a(300, k, k, 1), b(n, k, k, 2), all(300, n, n, 3);
-    use_one_thread();
     multiply_nt(a.view(), b.view(), all.view());
     for (int64_t m = 1; m <= 300; m += (m < 150 || n < 400 ? 1 : 23)) {
       for (const int64_t begin : {int64_t{0}, 300 - m}) {
@@ -76,6 +76,26 @@ TEST(Gemm, BitsOfARowDependNeitherOnTheNumberOfRowsNorOnItsPlace) {
             << m << " rows from " << begin << ", N " << n << ", K " << k;
       }
     }
+  }
+}
+
+// oneDNN would share the work among as many threads as the caller's OpenMP has, and sum otherwise for each number of them.
+TEST(Gemm, BitsDoNotDependOnTheCallersThreadsWhichStayAsTheyWere) {
+  Matrix a(143, 200, 200, 1), b(700, 200, 200, 2), c(143, 700, 700, 3), other = c;
+  Matrix g(143, 700, 700, 4), dx(143, 200, 200, 5), other_dx = dx, dw(700, 200, 200, 6), other_dw = dw;
+  const auto run = [&](int threads, Matrix& forward, Matrix& input, Matrix& weight) {
+    omp_set_num_threads(threads);
+    multiply_nt(a.view(), b.view(), forward.view());
+    multiply_nn(g.view(), b.view(), input.view());
+    multiply_tn(g.view(), a.view(), weight.view());
+    EXPECT_EQ(omp_get_max_threads(), threads);
+  };
+  run(1, c, dx, dw);
+  for (const int threads : {2, 3, 5}) {
+    run(threads, other, other_dx, other_dw);
+    EXPECT_EQ(c.values, other.values) << threads << " threads";
+    EXPECT_EQ(dx.values, other_dx.values) << threads << " threads";
+    EXPECT_EQ(dw.values, other_dw.values) << threads << " threads";
   }
 }
 

@@ -1,4 +1,6 @@
 // The gradient of an update is the same sum however its sentences are dealt to lanes and micro-batches.
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "train/lanes.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +9,6 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "gemm/worker_threads.h"
 
 namespace jumok {
 namespace {
@@ -52,7 +53,7 @@ class LanesTest : public testing::Test {
     config.lanes = lanes;
     config.micro_batch_rows = rows;
     config.attention_dropout = 0.1;
-    Workers workers(threads, prepare_model_thread);
+    Workers workers(threads, flush_denormals);
     Lanes l(*model_, corpus, config, 7, workers);
     Sum sum{l.gradients(parameters_.data(), batch, 3), std::vector<double>(parameters_.size())};
     for (const auto& block : l.blocks()) {
@@ -118,7 +119,7 @@ TEST_F(LanesTest, AnUpdatesGradientHoldsNothingOfTheOneBefore) {
   const ParallelCorpus corpus = corpus_of({5, 7, 3, 4});
   TrainConfig config;
   config.lanes = 3;  // the second batch leaves a lane empty
-  Workers workers(1, prepare_model_thread);
+  Workers workers(1, flush_denormals);
   Lanes used(*model_, corpus, config, 7, workers), fresh(*model_, corpus, config, 7, workers);
   const std::vector<int32_t> first = {0, 1, 2, 3}, second = {1, 2};
   used.gradients(parameters_.data(), first, 3);
@@ -129,7 +130,7 @@ TEST_F(LanesTest, AnUpdatesGradientHoldsNothingOfTheOneBefore) {
 TEST_F(LanesTest, DropoutFollowsTheUpdateAndTheSentenceAlone) {
   const ParallelCorpus corpus = corpus_of({5, 5});
   TrainConfig config;
-  Workers workers(1, prepare_model_thread);
+  Workers workers(1, flush_denormals);
   Lanes lanes(*model_, corpus, config, 7, workers);
   const std::vector<int32_t> one = {0}, both = {0, 1}, other = {1};
   const double first = lanes.gradients(parameters_.data(), one, 3).loss;

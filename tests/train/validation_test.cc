@@ -1,9 +1,10 @@
 // Validation scores of the little trained model of tests/translate, against its forced decoding and its translations.
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "train/validation.h"
 
 #include <gtest/gtest.h>
 
-#include "gemm/worker_threads.h"
 #include "text/lines.h"
 #include "translate/forced.h"
 
@@ -16,7 +17,7 @@ class Validation : public testing::Test {
  protected:
   const LoadedModel loaded_ = load_model(kModel);
   const std::vector<std::string> source_ = read_lines(kModel / "unseen.source"), target_ = read_lines(kModel / "unseen.target");
-  Workers workers_{2, prepare_model_thread};
+  Workers workers_{2, flush_denormals};
 };
 
 TEST_F(Validation, TheLossIsTheMeanOfForcedDecodingPerSymbolAndEveryTranslationIsRight) {

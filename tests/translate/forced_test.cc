@@ -1,10 +1,11 @@
 // Forced decoding of many pairs, as many at once as memory is kept for.
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "translate/forced.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "gemm/worker_threads.h"
 #include "tiny_model.h"
 
 namespace jumok {
@@ -29,7 +30,7 @@ class ForcedInTurn : public ::testing::Test {
   }
 
   LoadedModel model_ = tiny();
-  Workers workers_{2, prepare_model_thread};
+  Workers workers_{2, flush_denormals};
   ForcedOptions options_;
 };
 

@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "gemm/worker_threads.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "jumok/translator.h"
 #include "models/model_files.h"
 #include "text/lines.h"
@@ -75,7 +76,7 @@ TEST_P(ReverseDigits, AttentionLinksEachDigitToItsPlaceInTheSource) {
 // Search and forced decoding leave out the same symbols (start, unknown) before the softmax, count the end symbol and use the same length.
 TEST_P(ReverseDigits, ForcedDecodingOfEveryNBestEntryGivesTheScoreOfTheSearch) {
   const LoadedModel loaded = load_model(kFolder);
-  Workers workers(GetParam(), prepare_model_thread);
+  Workers workers(GetParam(), flush_denormals);
   std::vector<std::vector<int32_t>> sources;
   for (const auto& line : source_) sources.push_back(loaded.subwords.source->encode(line).ids);
   DecodeOptions options;
@@ -115,7 +116,7 @@ TEST_P(ReverseDigits, ScoringTheBestTranslationGivesItsLogProbability) {
 
 TEST_P(ReverseDigits, APairBeyondTheLastPositionIsRefusedByForcedDecoding) {
   const LoadedModel loaded = load_model(kFolder);
-  Workers workers(1, prepare_model_thread);
+  Workers workers(1, flush_denormals);
   EXPECT_THROW(force(*loaded.model, loaded.parameters->data(), {{{3}, std::vector<int32_t>(16, 3)}}, {}, workers), Error);
   EXPECT_NO_THROW(force(*loaded.model, loaded.parameters->data(), {{{3}, std::vector<int32_t>(15, 3)}}, {}, workers));
 }

@@ -1,5 +1,5 @@
-// Matrix products of row-major f32 views. The only folder that sees oneDNN. Every product runs on the calling thread alone: parallelism is by
-// sentences, outside.
+// Matrix products of row-major f32 views. The only folder that sees oneDNN. Every product runs on the calling thread alone: parallelism is
+// by sentences, outside.
 #pragma once
 
 #include "kernels/rows.h"

@@ -1,11 +1,11 @@
 #include "lab/timing.h"
-#include "base/float_mode.h"
-#include "base/workers.h"
 
 #include <algorithm>
 #include <cmath>
 #include <ctime>
 
+#include "base/float_mode.h"
+#include "base/workers.h"
 
 namespace jumok {
 

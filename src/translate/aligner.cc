@@ -1,6 +1,4 @@
 // The public Aligner: pairs of lines → symbols → forced decoding → words and links.
-#include "base/float_mode.h"
-#include "base/workers.h"
 #include "jumok/aligner.h"
 
 #include <algorithm>
@@ -8,7 +6,9 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/queued_log.h"
+#include "base/workers.h"
 #include "models/model_files.h"
 #include "text/unicode.h"
 #include "translate/attention_matrices.h"

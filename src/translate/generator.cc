@@ -1,6 +1,4 @@
 // The public Generator: prompts → symbols → one path each → text.
-#include "base/float_mode.h"
-#include "base/workers.h"
 #include "jumok/generator.h"
 
 #include <algorithm>
@@ -10,8 +8,10 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/hash.h"
 #include "base/queued_log.h"
+#include "base/workers.h"
 #include "models/model_files.h"
 #include "search/greedy.h"
 #include "search/sampling.h"

@@ -1,6 +1,4 @@
 // The public Translator: lines → symbols → search → lines.
-#include "base/float_mode.h"
-#include "base/workers.h"
 #include "jumok/translator.h"
 
 #include <algorithm>
@@ -9,7 +7,9 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/float_mode.h"
 #include "base/queued_log.h"
+#include "base/workers.h"
 #include "models/model_files.h"
 #include "text/unicode.h"
 #include "translate/attention_matrices.h"

@@ -204,8 +204,8 @@ TEST(Lab, TheAttentionToJudgeIsChosenOnOtherPairs) {
 
 TEST(Lab, OptionsOfTasksAndOfOwnTextAreNotIgnored) {
   const std::string text = " --source a --target b --test-source c --test-target d";
-  for (const char* option : {"compare --task dates", "compare --pairs 5", "bottleneck --lengths 5", "bottleneck --test-pairs 3",
-                             "bottleneck --task copy"}) {
+  for (const char* option :
+       {"compare --task dates", "compare --pairs 5", "bottleneck --lengths 5", "bottleneck --test-pairs 3", "bottleneck --task copy"}) {
     EXPECT_EQ(run_jumok("lab " + std::string(option) + text).status, 2) << option;
   }
   EXPECT_EQ(run_jumok("lab bottleneck --bins 3,5").status, 2);

@@ -65,7 +65,8 @@ TEST(Gemm, ProductsEqualDoubleReferenceForAnyShapeAndStride) {
 
 // The promise under batch-independent translation: whatever stands around a row, its bits stay.
 TEST(Gemm, BitsOfARowDependNeitherOnTheNumberOfRowsNorOnItsPlace) {
-  for (const auto& [n, k] : {std::pair<int64_t, int64_t>{128, 128}, {384, 128}, {256, 1024}, {2048, 512}, {33, 70}, {1000, 128}, {1100, 256}}) {
+  for (const auto& [n, k] :
+       {std::pair<int64_t, int64_t>{128, 128}, {384, 128}, {256, 1024}, {2048, 512}, {33, 70}, {1000, 128}, {1100, 256}}) {
     Matrix a(300, k, k, 1), b(n, k, k, 2), all(300, n, n, 3);
     multiply_nt(a.view(), b.view(), all.view());
     for (int64_t m = 1; m <= 300; m += (m < 150 || n < 400 ? 1 : 23)) {

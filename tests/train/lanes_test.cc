@@ -1,6 +1,4 @@
 // The gradient of an update is the same sum however its sentences are dealt to lanes and micro-batches.
-#include "base/float_mode.h"
-#include "base/workers.h"
 #include "train/lanes.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/float_mode.h"
 #include "base/rng.h"
+#include "base/workers.h"
 
 namespace jumok {
 namespace {

@@ -1,10 +1,10 @@
 // Validation scores of the little trained model of tests/translate, against its forced decoding and its translations.
-#include "base/float_mode.h"
-#include "base/workers.h"
 #include "train/validation.h"
 
 #include <gtest/gtest.h>
 
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "text/lines.h"
 #include "translate/forced.h"
 

@@ -1,11 +1,11 @@
 // Forced decoding of many pairs, as many at once as memory is kept for.
-#include "base/float_mode.h"
-#include "base/workers.h"
 #include "translate/forced.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/float_mode.h"
+#include "base/workers.h"
 #include "tiny_model.h"
 
 namespace jumok {
